@@ -12,12 +12,16 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from kipgen import check
+from kipgen.check import read_folder
+from kipgen.compat.form import body_of
 from kipgen.compat.rule import Revisions
 from kipgen.compat.rules import ALL
 from kipgen.compat.sides import compare_paths
+from kipgen.layout import lay_out
 from kipgen.render import HeaderVersions, render_message
 from kipgen.rules import ALL as LANGUAGE
 from kipgen.rules.examples import ALPHA, spec
+from kipgen.wire_form import PROPERTIES
 from kipwire.errors import DecodeError
 from kipwire.testing import messages
 
@@ -455,3 +459,16 @@ def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
     renamed = tuple(part.replace("IsLast", "IsFinal").replace("Attributes", "Flags") for part in parts)
     found = {(one.rule.id, one.path) for one in _compare(tmp_path / "renamed", layout(*parts), layout(*renamed))}
     assert found == {("field-renamed", "Probe.Flags"), ("field-renamed", "Probe.Flags.IsFinal")}
+
+
+def test_a_property_of_record_formats_that_nothing_is_known_of_is_compared_as_it_is_written(monkeypatch: Any) -> None:
+    checked, _ = read_folder(Path(__file__).parent / "data" / "layouts")
+    sets = next(one.spec for one in checked if one.spec is not None and one.spec.name == "Sets")
+    known = PROPERTIES["same_length_as"]
+    monkeypatch.setitem(PROPERTIES, "same_length_as", known._replace(name="asManyAs"))
+    found = {slot.name: dict(slot.rest).get("asManyAs") for slot in body_of(lay_out(sets, 0)).plain}
+    assert {name: value for name, value in found.items() if value} == {
+        "Offsets": "Errors",
+        "Counts": "Offsets",
+        "More": "Errors",
+    }

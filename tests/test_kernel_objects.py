@@ -212,3 +212,17 @@ def test_table_is_not_added_to_while_it_is_taken() -> None:
         print("whole")
     """
     assert run(program) == "whole"
+
+
+@needs_kernel
+def test_classes_whose_fields_say_what_the_kernel_does_not_know_are_left_to_python(monkeypatch: Any) -> None:
+    class Heartbeat(HeartbeatRequest):
+        __slots__ = ()
+
+    class LaterHeartbeat(HeartbeatRequest):
+        __slots__ = ()
+
+    assert KERNEL.serves(Heartbeat)
+    monkeypatch.setattr(KERNEL, "UNKNOWN", ("entity_type",))  # as if it had come after the kernel
+    assert not KERNEL.serves(LaterHeartbeat)
+    assert LaterHeartbeat.decode(HeartbeatRequest(group_id="a").encode()).group_id == "a"

@@ -1,4 +1,4 @@
-"""Station "layout": a spec and one version -> exactly what that version has and how each field stands on the wire.
+"""Station "layout": a spec and one version -> what exactly that version has, on the wire and in Python.
 
 All version logic ends here: whatever comes later sees no version ranges. Messages and record formats come out alike:
 in a message, what stands before a value follows from its type and the version; in a record format, the spec says it.
@@ -6,13 +6,19 @@ in a message, what stands before a value follows from its type and the version; 
 
 from __future__ import annotations
 
+import math
+import uuid
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kipgen import names
-from kipgen.spec import Default, FieldSpec, MessageSpec
+from kipgen.code import Code, quoted
+from kipgen.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.types import Encoding, FieldType
 from kipgen.wire_form import REST, VERSION, BitsSpec
+from kipwire.types import TYPES
 
 if TYPE_CHECKING:
     from kipwire.structs import Role
@@ -42,9 +48,13 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class FieldLayout:
-    """What stands in one place in one version: a value or, in record formats, something computed."""
+    """What stands in one place in one version: a value or, in record formats, something computed.
+
+    What `kipwire.Field` is told of it has the name of the argument.
+    """
 
     attribute: str
+    """What holds the value, or the name of what no attribute holds."""
     spec_name: str
     type: FieldType
     about: str
@@ -63,6 +73,8 @@ class FieldLayout:
     prefix: str | None
     """What says how long it is: one of `wire_form.PREFIX_FORMS` or `PLUS_ONE` before it; or `REST`. None where its type
     says it."""
+    struct_may_be_empty: bool
+    """Whether it has a struct that can take no byte."""
     # The rest is of record formats alone.
     role: Role = "value"
     sized: bool = False
@@ -77,7 +89,7 @@ class FieldLayout:
     """The attribute of an earlier array."""
     inner: tuple[FieldLayout, ...] = ()
     """Of an integer made of bits: those that have a name."""
-    lowest: int | None = None
+    bit: int | None = None
     """Of one bit or several: the lowest."""
     bits: int | None = None
     """Of several bits with one value: how many."""
@@ -94,9 +106,90 @@ class FieldLayout:
         return self.type.is_array or self.type.element in _CLASSIC_PREFIX
 
     @property
-    def struct(self) -> str | None:
+    def elements_may_be_empty(self) -> bool:
+        """Whether it is an array of structs that can take no byte at all."""
+        return self.type.is_array and self.struct_may_be_empty
+
+    @property
+    def struct(self) -> Code | None:
         """The class of the struct or of an array's elements."""
-        return names.class_name(self.type.element) if self.type.has_struct else None
+        return Code(names.class_name(self.type.element)) if self.type.has_struct else None
+
+    @property
+    def element_kind(self) -> str:
+        """The type of fixed width that stands on the wire for an element, where there is one."""
+        return f"int{self.encoding.bits}" if self.encoding is not None else self.type.element
+
+    @property
+    def element_width(self) -> int:
+        """Bytes of such an element; 0 for others."""
+        return TYPES[self.element_kind].width if self.element_kind in TYPES else 0
+
+    # In Python.
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether it is a struct that is made when first asked for."""
+        return self.tag is not None and self.type.is_struct and self.default is not None
+
+    @property
+    def slot(self) -> str:
+        """Where its value is kept: under the attribute's name, or under another one where a property makes it."""
+        return f"_lazy_{self.attribute}" if self.is_lazy else self.attribute
+
+    @property
+    def local(self) -> str:
+        """A local variable named after it."""
+        return names.local_name(self.attribute)
+
+    @property
+    def annotation(self) -> str:
+        element = self.struct or TYPES[self.type.element].annotation
+        annotation = f"list[{element}]" if self.type.is_array else element
+        return f"{annotation} | None" if self.nullable else annotation
+
+    @property
+    def default_expression(self) -> Code:
+        """Gives the default value, made anew where it is mutable."""
+        default = self.default
+        if default == ():
+            if self.type.is_array:
+                return Code("[]")
+            return Code(f"{self.struct}()" if self.struct else 'b""')
+        if isinstance(default, uuid.UUID):
+            return Code(f'uuid.UUID("{default}")' if default.int else "ZERO_UUID")
+        if isinstance(default, float) and not math.isfinite(default):
+            return Code(f'float("{default}")')
+        return quoted(default) if isinstance(default, str) else Code(repr(default))
+
+    @property
+    def is_made_anew(self) -> bool:
+        """Whether its default is mutable."""
+        return self.default == () and (self.type.is_array or self.type.is_struct)
+
+    @property
+    def parameter_default(self) -> Code:
+        """What stands for the default in the signature of `__init__`."""
+        return Code("DEFAULT") if self.is_made_anew else self.default_expression
+
+    def faults(self, size: str) -> Iterator[Code]:
+        """Expressions that are true where a value is not what the spec demands; `size` gives its bytes or elements."""
+        if self.same_length_as:
+            yield Code(f"{size} != len(self.{self.same_length_as})")
+
+    # Of record formats, as `kipwire.Field` is told.
+
+    @property
+    def size_only_with(self) -> str | None:
+        return self.partner.value if self.partner else None
+
+    @property
+    def present_if(self) -> str | None:
+        return self.presence.name if self.role == "value" and self.presence and self.presence.means_present else None
+
+    @property
+    def absent_if(self) -> str | None:
+        return self.presence.name if self.role == "value" and self.presence and not self.present_if else None
 
     @property
     def limit(self) -> int:
@@ -106,7 +199,7 @@ class FieldLayout:
     @property
     def mask(self) -> int:
         """The bits, where they stand in their integer."""
-        return self.limit << (self.lowest or 0)
+        return self.limit << (self.bit or 0)
 
     @property
     def unnamed(self) -> int:
@@ -134,6 +227,13 @@ class StructLayout:
         """What attributes hold."""
         return tuple(one for item in self.items for one in item.inner or (item,) if one.role == "value")
 
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether it can take no byte: a struct without tag section in which all fields are such structs."""
+        return not (self.flexible or self.is_bounded) and all(
+            field.type.is_struct and not field.nullable and field.struct_may_be_empty for field in self.fields
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class MessageLayout:
@@ -155,13 +255,14 @@ class MessageLayout:
 def lay_out(spec: MessageSpec, version: int, header_version: int | None = None) -> MessageLayout:
     """The layout of one version, which must be one of the message's."""
     reachable = _reachable_structs(spec, version)
-    structs = tuple(
-        _struct(spec, version, struct.name, struct.about, struct.fields)
-        for struct in spec.structs
-        if struct.name in reachable
-    )
-    root = _struct(spec, version, spec.name, spec.about, spec.fields)
-    return MessageLayout(spec, version, structs, root, header_version)
+    structs: list[StructLayout] = []
+    empty: set[str] = set()  # those that can take no byte
+    for struct in spec.structs:
+        if struct.name in reachable:
+            structs.append(_struct(spec, version, struct, empty))
+            if structs[-1].may_be_empty:
+                empty.add(struct.name)
+    return MessageLayout(spec, version, tuple(structs), _struct(spec, version, spec, empty), header_version)
 
 
 def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
@@ -176,30 +277,33 @@ def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
     return found
 
 
-def _struct(spec: MessageSpec, version: int, name: str, about: str, fields: tuple[FieldSpec, ...]) -> StructLayout:
+def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, empty: AbstractSet[str]) -> StructLayout:
+    present = [field for field in struct.fields if version in field.versions]
+    by_name = {field.name: _field(spec, version, field, field.type.element in empty) for field in present}
     return StructLayout(
-        class_name=names.class_name(name),
-        about=about,
+        class_name=names.class_name(struct.name),
+        about=struct.about,
         flexible=version in spec.flexible_versions and not spec.is_layout,
-        items=_items(spec, version, tuple(field for field in fields if version in field.versions)),
-        declared_tags=tuple(sorted(field.tag for field in fields if field.tag is not None)),
+        items=tuple(_items(spec, version, present, by_name)),
+        declared_tags=tuple(sorted(field.tag for field in struct.fields if field.tag is not None)),
         is_bounded=spec.is_layout,
     )
 
 
-def _items(spec: MessageSpec, version: int, fields: tuple[FieldSpec, ...]) -> tuple[FieldLayout, ...]:
+def _items(
+    spec: MessageSpec, version: int, fields: Sequence[FieldSpec], by_name: dict[str, FieldLayout]
+) -> Iterator[FieldLayout]:
     """What stands in the places of a struct."""
-    by_name = {field.name: _field(spec, version, field) for field in fields}
     values = {field.wire.presence_bit: field for field in fields if field.wire.presence_bit}
     presences: dict[str, Presence] = {}  # by the attribute that is there or not
-    items: list[FieldLayout] = []
+    before: set[str] = set()
     for field in fields:
         item, wire = by_name[field.name], field.wire
-        if wire.is_size_of_rest:
+        if wire.size_of:
             item = replace(item, role="size")
         elif wire.checksum is not None:
             start = by_name[wire.checksum.start].attribute
-            is_behind = start in {before.attribute for before in items}
+            is_behind = start in before
             item = replace(item, role="checksum", algorithm=wire.checksum.algorithm, start=start, is_behind=is_behind)
         elif wire.constant is not None:
             item = replace(item, role="constant", default=version if wire.constant == VERSION else int(wire.constant))
@@ -209,8 +313,8 @@ def _items(spec: MessageSpec, version: int, fields: tuple[FieldSpec, ...]) -> tu
             item = replace(item, role="bits", inner=tuple(inner))
         elif spec.is_layout:
             item = _as_written(spec, field, item, presences)
-        items.append(item)
-    return tuple(items)
+        before.add(item.attribute)
+        yield item
 
 
 def _bit(integer: FieldLayout, bit: BitsSpec, told: FieldSpec | None, by_name: dict[str, FieldLayout]) -> FieldLayout:
@@ -223,7 +327,7 @@ def _bit(integer: FieldLayout, bit: BitsSpec, told: FieldSpec | None, by_name: d
         type=replace(integer.type, element="bool") if flag else integer.type,
         about=bit.about,
         default=False if flag else 0,
-        lowest=bit.lowest,
+        bit=bit.lowest,
         bits=None if flag else bit.width,
     )
     if told is None:
@@ -251,7 +355,7 @@ def _as_written(spec: MessageSpec, field: FieldSpec, item: FieldLayout, presence
     )
 
 
-def _field(spec: MessageSpec, version: int, field: FieldSpec) -> FieldLayout:
+def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empty: bool) -> FieldLayout:
     nullable = version in field.nullable_versions
     compact = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
     classic = "int32" if field.type.is_array else _CLASSIC_PREFIX.get(field.type.element)
@@ -272,6 +376,7 @@ def _field(spec: MessageSpec, version: int, field: FieldSpec) -> FieldLayout:
         map_key=field.map_key,
         entity_type=field.entity_type,
         prefix=PLUS_ONE if compact and classic else classic,
+        struct_may_be_empty=struct_may_be_empty,
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, NamedTuple
 
 from kipgen.code import Code, quoted
+from kipwire.structs import Field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kipgen.layout import FieldLayout
-    from kipgen.pyfield import PyField
+
+_ARGUMENTS = [one.name for one in inspect.signature(Field).parameters.values() if one.kind is one.KEYWORD_ONLY]
 
 
 class Computed(NamedTuple):
@@ -21,7 +24,7 @@ class Computed(NamedTuple):
     """Why it is not an attribute, in a word or two."""
 
 
-def fields_metadata(items: Iterable[PyField], *, is_bounded: bool) -> tuple[Code, ...]:
+def fields_metadata(items: Iterable[FieldLayout], *, is_bounded: bool) -> tuple[Code, ...]:
     """The calls for what stands in a struct, bits after their integers."""
     return tuple(_call(one, is_bounded) for item in items for one in (item, *item.inner))
 
@@ -41,35 +44,18 @@ def computed_fields(items: Iterable[FieldLayout]) -> Iterator[Computed]:
         yield from computed_fields(item.inner)
 
 
-def _call(field: PyField, is_bounded: bool) -> Code:
-    """The call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default.
-
-    Where prefixes follow from types, they are not said.
-    """
-    told, presence = field.role, field.presence
-    arguments: dict[str, object] = {
-        "default": field.metadata_default if told in ("value", "constant") else None,
-        "struct": field.struct and Code(field.struct),
-        "nullable": field.nullable,
+def _call(field: FieldLayout, is_bounded: bool) -> Code:
+    """The call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default."""
+    default = Code("()") if field.is_made_anew else field.default_expression
+    derived = {
+        "default": default if field.role in ("value", "constant") else None,
         "compact": field.is_sized and field.compact,
-        "tag": field.tag,
         "encoding": field.encoding and str(field.encoding),
-        "role": told if told != "value" else None,
-        "bits": field.bits,
-        "bit": field.lowest,
-        "ignorable": field.ignorable,
-        "map_key": field.map_key,
-        "entity_type": field.entity_type,
+        "role": field.role if field.role != "value" else None,
+        # Where prefixes follow from types, they are not said.
         "prefix": field.prefix if is_bounded else None,
-        "sized": field.sized,
-        "size_only_with": field.partner and field.partner.value,
-        "present_if": presence.name if told == "value" and presence and presence.means_present else None,
-        "absent_if": presence.name if told == "value" and presence and not presence.means_present else None,
-        "sorted_by": field.sorted_by,
-        "same_length_as": field.same_length_as,
-        "algorithm": field.algorithm,
-        "start": field.start,
     }
+    arguments = {name: derived[name] if name in derived else getattr(field, name) for name in _ARGUMENTS}
     given = [f"{name}={_expression(value)}" for name, value in arguments.items() if _is_given(value)]
     names = map(quoted, (field.attribute, field.spec_name, str(field.type)))
     return Code(f"kipwire.Field({', '.join([*names, *given])})")

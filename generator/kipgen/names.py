@@ -50,6 +50,11 @@ RESERVED_MODULES = frozenset(
 RESERVED_PACKAGES = frozenset({"kipgen", "kipspark", "kipwire"})
 """Packages that generated code and its users need under their own names."""
 
+_TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
+    add body bool bound byte bytes checksums data encoded end fields float frozenset give item items kipwire len limit
+    list map number packed parts pos rows self size struct sum tag tagged tuple type typing uuid zip
+    """.split())
+"""Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
 _WORD_START = re.compile(r"(?<=[^A-Z])(?=[A-Z])", re.ASCII)
 
 
@@ -65,6 +70,16 @@ def attribute_name(field_name: str) -> str:
     """The attribute of a generated class that holds a field; `_` is added to a name that is taken."""
     name = snake_case(field_name)
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_ATTRIBUTES else name
+
+
+def local_name(attribute: str) -> str:
+    """A local variable for a value or a part of that name; functions named after `struct` formats are taken, too.
+
+    So are names in `_at`, which are those of places.
+    """
+    is_size = attribute.startswith("size") and attribute[4:].isdecimal()
+    is_taken = is_size or attribute in _TAKEN_LOCALS or attribute.startswith(("pack_", "unpack_"))
+    return f"{attribute}_" if is_taken or attribute.endswith("_at") else attribute
 
 
 def class_name(name: str) -> str:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from kipgen.draft import Part
 from kipgen.printable import control_character
 from kipgen.problems import Problem
-from kipgen.shape import Shape, out_of_range, shown
+from kipgen.shape import Shape, limits, out_of_range, shown
 from kipgen.source import Document, JsonPath, WrittenFloat
 from kipgen.versions import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_INTEGER_LIMITS = {"apiKey": (-(2**15), 2**15 - 1), "tag": (0, 2**31 - 1)}
 _LONGEST_INTEGER = 100
 
 
@@ -68,11 +67,11 @@ class Node:
         return (self.text(name) or "").lower() == "true"
 
     def integer(self, name: str) -> int | None:
-        """A property as a whole number within the limits of its kind."""
+        """A property as a whole number within the limits that the JSON Schema sets."""
         value = self.value.get(name)
         if value is None or name in self.broken or not isinstance(value, int | float | str):
             return None
-        lowest, highest = _INTEGER_LIMITS[name]
+        lowest, highest = limits(name)
         # Python refuses to read endless digits, and none of them fits anyway.
         if (not isinstance(value, str) or len(value) <= _LONGEST_INTEGER) and lowest <= int(value) <= highest:
             return int(value)

@@ -70,6 +70,10 @@ class _Parser:
         self.reading = Reading(document, shape)
         self.bodies: list[Body] = []
         self.common_names: frozenset[str] = frozenset()
+        # Of the message.
+        self.is_layout = False
+        self.flexible = Versions.NONE
+        self.flexible_is_known = True
 
     def draft(self) -> Draft:
         assert isinstance(self.reading.document.value, dict)
@@ -81,15 +85,21 @@ class _Parser:
             node.report("validVersions", "version-syntax", text)
         flexible = node.versions("flexibleVersions", Versions.NONE)
         deprecated = node.versions("deprecatedVersions", Versions.NONE)
-        api_key = node.integer("apiKey")
         retired = valid.is_empty
-        about = node.about()
+        self.flexible = Versions.NONE if retired else flexible
+        self.flexible_is_known = "flexibleVersions" not in node.broken
+        type_, api_key, about = node.text("type") or "data", node.integer("apiKey"), node.about()
+        self.is_layout = type_ == "layout"
+        common = [Node(self.reading, path, value) for path, value in node.objects("commonStructs")]
+        self.common_names = frozenset(struct.text("name") or "" for struct in common)
+        within = None if "validVersions" in node.broken else valid
+        fields = self._fields(node, within)
         message = MessageSpec(
             name=name,
-            type=node.text("type") or "data",
+            type=type_,
             valid_versions=valid,
-            flexible_versions=Versions.NONE if retired else flexible,
-            fields=(),
+            flexible_versions=self.flexible,
+            fields=tuple(field.spec for field in fields),
             structs=(),
             place=node.part().place(),
             about=about,
@@ -99,51 +109,33 @@ class _Parser:
             latest_version_unstable=not retired and node.flag("latestVersionUnstable"),
             reserved_tags=node.integers("reservedTags"),
         )
-        common = [Node(self.reading, path, value) for path, value in node.objects("commonStructs")]
-        self.common_names = frozenset(struct.text("name") or "" for struct in common)
-        within = None if "validVersions" in node.broken else valid
-        fields = self._fields(node, message, within, "flexibleVersions" in node.broken)
-        message = replace(message, fields=tuple(field.spec for field in fields))
         as_struct = StructSpec(name, valid, message.fields, message.place, about, reserved_tags=message.reserved_tags)
         own = Body("message", as_struct, node.part(), fields)
         for struct in common:
-            self._common_struct(struct, message, within, "flexibleVersions" in node.broken)
+            self._common_struct(struct, within)
         return Draft(message, node.part(), (own, *self.bodies))
 
-    def _common_struct(self, node: Node, message: MessageSpec, within: Versions | None, loose: bool) -> None:
+    def _common_struct(self, node: Node, within: Versions | None) -> None:
         name = node.name(_CAPITALISED, "letters and digits with a capital first, as struct names have")
         versions = node.versions("versions", Versions.ALL)
         if "versions" not in node.broken and not node.filled("versions"):
             node.report("versions", "version-syntax", "'versions' is blank; write a range such as 0+")
         node.versions("deprecatedVersions", Versions.NONE)
-        present = None if within is None or "versions" in node.broken else within.intersect(versions)
-        fields = self._fields(node, message, present, loose)
+        fields = self._fields(node, _present(node, within, versions))
         self._add_body("common", node, name, versions, fields, node.about())
 
-    def _fields(
-        self, holder: Node, message: MessageSpec, within: Versions | None, loose: bool
-    ) -> tuple[FieldDraft, ...]:
-        return tuple(
-            self._field(Node(self.reading, path, value), message, within, loose)
-            for path, value in holder.objects("fields")
-        )
+    def _fields(self, holder: Node, within: Versions | None) -> tuple[FieldDraft, ...]:
+        return tuple(self._field(Node(self.reading, *item), within) for item in holder.objects("fields"))
 
-    def _field(self, node: Node, message: MessageSpec, within: Versions | None, loose: bool) -> FieldDraft:
-        """Read a field and the struct that it brings along.
-
-        Args:
-            node: the field's object.
-            message: the message, as far as it is read.
-            within: the versions in which the field's struct exists; None if not known.
-            loose: whether the message's flexible versions are not known.
-        """
-        if message.is_layout:
+    def _field(self, node: Node, within: Versions | None) -> FieldDraft:
+        """Read a field of a struct that exists `within` some versions, and the struct that it brings along."""
+        if self.is_layout:
             refuse_foreign(node)
         name = node.name(_ALPHANUMERIC, "letters and digits with a letter first")
         type_ = _type(node)
         override = _override(node)
-        flexible = message.flexible_versions if override is None else override
-        versions, tag, tagged = _versions_and_tag(node, flexible, loose)
+        flexible = self.flexible if override is None else override
+        versions, tag, tagged = _versions_and_tag(node, flexible, self.flexible_is_known)
         spec = FieldSpec(
             name=name,
             type=type_,
@@ -162,9 +154,9 @@ class _Parser:
             zero_copy=node.flag("zeroCopy"),
             wire=wire_form(node),
         )
-        present = None if within is None or "versions" in node.broken else within.intersect(versions)
+        present = _present(node, within, versions)
         position = len(self.bodies)
-        nested = self._fields(node, message, present, loose)
+        nested = self._fields(node, present)
         if type_.has_struct and type_.element not in self.common_names:
             self._add_body("inline", node, type_.element, versions, nested, spec.about, position)
         elif nested:
@@ -185,6 +177,11 @@ class _Parser:
         part = node.part()
         spec = StructSpec(name, versions, own, part.place(), about, kind == "common", reserved)
         self.bodies.insert(len(self.bodies) if position is None else position, Body(kind, spec, part, fields))
+
+
+def _present(node: Node, within: Versions | None, versions: Versions) -> Versions | None:
+    """The message versions that have a field or a struct; None if that is not known."""
+    return None if within is None or "versions" in node.broken else within.intersect(versions)
 
 
 def _listeners(node: Node) -> tuple[str, ...]:
@@ -215,7 +212,7 @@ def _override(node: Node) -> Versions | None:
     return None if "flexibleVersions" in node.broken else override
 
 
-def _versions_and_tag(node: Node, flexible: Versions, loose: bool) -> tuple[Versions, int | None, Versions]:
+def _versions_and_tag(node: Node, flexible: Versions, flexible_is_known: bool) -> tuple[Versions, int | None, Versions]:
     """The field's versions, tag and tagged versions, each with its default.
 
     A tag alone means tagged in all flexible versions, and a tagged field exists where it is tagged (KIP-482,
@@ -229,7 +226,7 @@ def _versions_and_tag(node: Node, flexible: Versions, loose: bool) -> tuple[Vers
     has_tag = tag is not None or "tag" in node.broken
     if has_tag and not has_tagged:
         tagged = versions.intersect(flexible)
-        if loose or not node.broken.isdisjoint(("versions", "tag", "flexibleVersions")):
+        if not flexible_is_known or not node.broken.isdisjoint(("versions", "tag", "flexibleVersions")):
             node.broken.add("taggedVersions")
     if not has_versions and (has_tag or has_tagged):
         versions = tagged

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kipgen.printable import control_character
-from kipgen.wire_form import VERSION, BitsSpec, ChecksumSpec, WireForm, parse_bit_range
+from kipgen.wire_form import PROPERTIES, VERSION, BitsSpec, ChecksumSpec, WireForm, parse_bit_range
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kipgen.node import Node
 
@@ -24,19 +24,10 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 
 def wire_form(node: Node) -> WireForm:
     """Read them; what cannot be read is reported and left out."""
-    return WireForm(
-        size=node.filled("size"),
-        count=node.filled("count"),
-        is_size_of_rest=node.filled("sizeOf") is not None,
-        checksum=_checksum(node),
-        constant=_constant(node),
-        bits=tuple(_bits(node)),
-        present_if=node.filled("presentIf"),
-        absent_if=node.filled("absentIf"),
-        size_only_with=node.filled("sizeOnlyWith"),
-        is_sorted=node.flag("sorted"),
-        same_length_as=node.filled("sameLengthAs"),
-    )
+    values: dict[str, Any] = {}
+    for attribute, (name, _, reader) in PROPERTIES.items():
+        values[attribute] = _OWN_READERS[name](node) if reader == "own" else getattr(node, reader)(name)
+    return WireForm(**values)
 
 
 def refuse_foreign(node: Node) -> None:
@@ -92,3 +83,10 @@ def _bits(node: Node) -> Iterator[BitsSpec]:
         if fault := control_character(about):
             node.report("bits", "control-character", f"'about' {fault}", *below, "about")
         yield BitsSpec(name, lowest, highest, about)
+
+
+_OWN_READERS: dict[str, Callable[[Node], object]] = {
+    "checksum": _checksum,
+    "constant": _constant,
+    "bits": lambda node: tuple(_bits(node)),
+}

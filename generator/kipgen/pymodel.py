@@ -6,13 +6,11 @@ import re
 import textwrap
 import uuid
 from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from kipgen.code import Code
-from kipgen.layout import MessageLayout, StructLayout
+from kipgen.layout import FieldLayout, MessageLayout, StructLayout
 from kipgen.metadata import computed_fields, fields_metadata
-from kipgen.pyfield import PyField, python_field
 from kipgen.rows import has_rows, row_codes
 from kipgen.spec import Default
 from kipgen.steps import Step, read_formats, read_steps, write_formats, write_steps
@@ -25,7 +23,7 @@ LINE_LENGTH = 120
 class PyTaggedField:
     """A tagged field with the steps that read and write its value alone."""
 
-    field: PyField
+    field: FieldLayout
     read: tuple[Step, ...]
     write: tuple[Step, ...]
 
@@ -41,9 +39,9 @@ class PyStruct:
     other_tags: tuple[int, ...]
     """The tags that only other versions have fields for, ascending."""
     docstring: Code
-    items: tuple[PyField, ...]
+    items: tuple[FieldLayout, ...]
     """What stands on the wire."""
-    fields: tuple[PyField, ...]
+    fields: tuple[FieldLayout, ...]
     """What attributes hold."""
     tagged: tuple[PyTaggedField, ...]
     """In the order of their tags."""
@@ -55,16 +53,13 @@ class PyStruct:
     """Whether it is an element of arrays whose neighbours can have equal shape."""
     packed: tuple[str, ...]
     """What each field is to `kipwire.arrays.RowPackers`, where one call writes the whole struct; else empty."""
+    has_empty_elements: bool
+    """Whether it has arrays of structs that can take no byte, at any depth."""
 
     @property
-    def lazy(self) -> tuple[PyField, ...]:
+    def lazy(self) -> tuple[FieldLayout, ...]:
         """The structs that are made when first asked for."""
         return tuple(field for field in self.fields if field.is_lazy)
-
-    @property
-    def has_empty_elements(self) -> bool:
-        """Whether it has arrays of structs that can take no byte, at any depth."""
-        return any(field.elements_may_be_empty or field.holds_empty_elements for field in self.fields)
 
     @property
     def metadata(self) -> tuple[Code, ...]:
@@ -72,12 +67,12 @@ class PyStruct:
         return fields_metadata(self.items, is_bounded=self.is_bounded)
 
     @property
-    def computed(self) -> tuple[PyField, ...]:
+    def computed(self) -> tuple[FieldLayout, ...]:
         """The sizes and checksums, the last one first: each covers only what stands behind it or is not computed."""
         return tuple(item for item in reversed(self.items) if item.role in ("size", "checksum"))
 
     @property
-    def checksums_before(self) -> tuple[PyField, ...]:
+    def checksums_before(self) -> tuple[FieldLayout, ...]:
         """The checksums that stand before what they cover."""
         return tuple(item for item in self.items if item.role == "checksum" and not item.is_behind)
 
@@ -108,16 +103,13 @@ def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
     structs = (*message.structs, message.root)
     elements = {field.struct for struct in structs for field in struct.fields if field.type.is_array}
     attributes = attribute_names(message)
-    empty: set[str] = set()  # the classes of structs that can take no byte
-    holding: set[str] = set()  # those with arrays of such structs in them, at any depth
+    holding: set[str | None] = set()  # the classes with arrays of structs in them that can take no byte
     classes = []
     for struct in structs:
-        if _may_be_empty(struct, empty):
-            empty.add(struct.class_name)
-        made = _struct(struct, empty, holding, attributes, is_element=struct.class_name in elements)
-        if made.has_empty_elements:
+        if any(field.elements_may_be_empty or field.struct in holding for field in struct.fields):
             holding.add(struct.class_name)
-        classes.append(made)
+        is_element = struct.class_name in elements
+        classes.append(_struct(struct, attributes, is_element=is_element, holds_empty=struct.class_name in holding))
     return tuple(classes)
 
 
@@ -128,30 +120,8 @@ def formats(structs: Iterable[PyStruct]) -> tuple[list[str], list[str]]:
     return sorted(read), sorted(write)
 
 
-def _may_be_empty(struct: StructLayout, may_be_empty: AbstractSet[str]) -> bool:
-    """Whether it can take no byte: a struct without tag section in which all fields are such structs."""
-    return not (struct.flexible or struct.is_bounded) and all(
-        field.type.is_struct and not field.nullable and field.struct in may_be_empty for field in struct.fields
-    )
-
-
-def _struct(
-    struct: StructLayout,
-    empty: AbstractSet[str],
-    holding: AbstractSet[str],
-    attributes: dict[str, str],
-    *,
-    is_element: bool,
-) -> PyStruct:
-    items = tuple(
-        python_field(
-            item,
-            elements_may_be_empty=item.type.is_array and item.struct in empty,
-            holds_empty_elements=item.struct in holding,
-        )
-        for item in struct.items
-    )
-    fields = tuple(one for item in items for one in item.inner or (item,) if one.role == "value")
+def _struct(struct: StructLayout, attributes: dict[str, str], *, is_element: bool, holds_empty: bool) -> PyStruct:
+    items, fields = struct.items, struct.fields
     positional = tuple(item for item in items if item.tag is None)
     tagged = sorted((item for item in items if item.tag is not None), key=lambda item: item.tag or 0)
     return PyStruct(
@@ -170,6 +140,7 @@ def _struct(
         write=write_steps(positional, tag_section=struct.flexible, is_bounded=struct.is_bounded),
         has_rows=is_element and not struct.is_bounded and has_rows(fields, flexible=struct.flexible),
         packed=row_codes(fields) if is_element and struct.flexible else (),
+        has_empty_elements=holds_empty,
     )
 
 
@@ -179,7 +150,7 @@ def attribute_names(message: MessageLayout) -> dict[str, str]:
     return {field.spec_name: field.attribute for field in fields if "_" in field.attribute.rstrip("_")}
 
 
-def _docstring(struct: StructLayout, fields: tuple[PyField, ...], attributes: dict[str, str]) -> Code:
+def _docstring(struct: StructLayout, fields: tuple[FieldLayout, ...], attributes: dict[str, str]) -> Code:
     """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes.
 
     Texts of specs speak of fields by their names there; here they are called as the attributes are.
@@ -203,7 +174,7 @@ def docstring_text(lines: list[str]) -> Code:
     return Code("\n".join(lines).replace("\\", "\\\\").replace('"""', "'''"))
 
 
-def _type_note(field: PyField) -> str:
+def _type_note(field: FieldLayout) -> str:
     notes = [str(field.type)]
     if field.encoding is not None:
         notes.append(str(field.encoding))
@@ -216,7 +187,7 @@ def _type_note(field: PyField) -> str:
     return ", ".join(notes)
 
 
-def _meaning(field: PyField) -> str:
+def _meaning(field: FieldLayout) -> str:
     default = "" if field.default in _UNREMARKABLE else f"Default: {_spoken_default(field)}."
     return f"{field.about} {default}".strip() or "See the spec."
 
@@ -225,7 +196,7 @@ _UNREMARKABLE: tuple[Default, ...] = (0, False, "", (), 0.0, uuid.UUID(int=0))
 """Defaults that are what a reader expects of their types."""
 
 
-def _spoken_default(field: PyField) -> str:
+def _spoken_default(field: FieldLayout) -> str:
     return "null" if field.default is None else field.default_expression
 
 

@@ -17,7 +17,6 @@ import jinja2
 from kipgen import names
 from kipgen.code import Code, CodeEnvironment, comment, fit
 from kipgen.layout import MessageLayout, lay_out
-from kipgen.pyfield import local_name
 from kipgen.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.resources import template_folder
 from kipgen.runtime_names import RUNTIME_NAMES
@@ -172,7 +171,7 @@ def _environment() -> jinja2.Environment:
         autoescape=False,  # it is Python, not HTML
     )
     environment.filters["dense"] = _dense
-    environment.filters["local"] = local_name
+    environment.filters["local"] = names.local_name
     environment.filters["code"] = fixed_code
     return environment
 

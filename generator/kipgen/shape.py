@@ -30,7 +30,6 @@ _KINDS = {
     "object": "an object",
     "string": "a text",
 }
-_NUMBERS_AS_TEXT = ("apiKey", "tag")
 _RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "tag-range"}
 
 
@@ -112,7 +111,7 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
     elif error.validator in ("minimum", "maximum"):
         property_ = next(step for step in reversed(path) if isinstance(step, str))
         yield Problem(document.place(path), about, *out_of_range(property_, value)), path
-    elif error.validator == "pattern" and name in _NUMBERS_AS_TEXT:
+    elif error.validator == "pattern" and "minimum" in error.schema:
         text = f"{_label(name)} is {shown(value)}; write a whole number"
         yield Problem(document.place(path), about, "wrong-kind", text), path
     elif error.validator == "minProperties":
@@ -122,11 +121,23 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
         yield Problem(document.place(path), about, "wrong-kind", error.message), path
 
 
+def limits(name: str) -> tuple[int, int]:
+    """The lowest and the highest value of a property that is a whole number."""
+    lowest, highest = (_described(name)[word] for word in ("minimum", "maximum"))
+    return lowest, highest
+
+
 def out_of_range(name: str, value: object) -> tuple[str, str]:
-    """The rule and the text for an `apiKey` or a tag that does not fit its number of bits."""
-    limits = {"api-key-range": "a 16-bit number, -32768 to 32767", "tag-range": "a 31-bit number, 0 to 2147483647"}
-    rule = _RANGE_RULES[name]
-    return rule, f"{name!r} is {shown(value)}; write {limits[rule]}"
+    """The rule and the text for a number that does not fit its number of bits."""
+    lowest, highest = limits("tag" if name == "reservedTags" else name)
+    text = f"{name!r} is {shown(value)}; write a {(highest - lowest).bit_length()}-bit number, {lowest} to {highest}"
+    return _RANGE_RULES.get(name, "wrong-kind"), text
+
+
+def _described(name: str) -> Any:
+    """What the JSON Schema says of a property of messages or fields."""
+    schema: Any = _validator().schema
+    return (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
 
 
 def _label(name: str | int) -> str:

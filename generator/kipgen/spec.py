@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kipgen.types import Encoding, FieldType
 from kipgen.versions import Versions
-from kipgen.wire_form import USUAL_FORM, WireForm
+from kipgen.wire_form import WireForm
 
 API_VERSIONS_KEY = 18
 """The API by which a client asks what a broker understands."""
@@ -39,6 +39,8 @@ class FieldSpec:
     type: FieldType
     versions: Versions
     place: Place
+    wire: WireForm
+    """How it stands on the wire, in a layout."""
     about: str = ""
     default: Default = None
     nullable_versions: Versions = Versions.NONE
@@ -52,8 +54,6 @@ class FieldSpec:
     map_key: bool = False
     entity_type: str | None = None
     zero_copy: bool = False
-    wire: WireForm = USUAL_FORM
-    """How it stands on the wire, in a layout."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How a field of a layout stands on the wire, where the language leaves the choice: the properties of record formats.
+"""How a field of a record format stands on the wire, where the language leaves the choice.
 
 Messages of all other types have one wire form for each type of field; see docs/spec-language.md, "Layouts".
 """
@@ -6,30 +6,18 @@ Messages of all other types have one wire form for each type of field; see docs/
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple, get_type_hints
+
+from kipgen.types import FieldType
 
 PREFIX_FORMS = ("int16", "int32", "varint", "uvarint")
 """What may stand before a value: its size in bytes, or the count of its elements. `varint` is a zigzag one."""
 REST = "rest"
 """In place of a prefix: the value goes on to the end of its struct."""
-CHECKSUMS = ("crc32", "crc32c")
 VERSION = "version"
 """In place of a constant number: the version of the message."""
-
-PROPERTIES = (
-    "size",
-    "count",
-    "sizeOf",
-    "checksum",
-    "constant",
-    "bits",
-    "presentIf",
-    "absentIf",
-    "sizeOnlyWith",
-    "sorted",
-    "sameLengthAs",
-)
-"""The properties of fields that only layouts have, as they are written in a spec."""
 
 _BIT_RANGE = re.compile(r"\s*([0-9]{1,2})(?:-([0-9]{1,2}))?\s*", re.ASCII)
 
@@ -53,39 +41,71 @@ class ChecksumSpec:
     """A checksum over part of its struct."""
 
     algorithm: str
-    """One of `CHECKSUMS`."""
+    """`crc32` or `crc32c`."""
     start: str
     """The field that it covers first. It covers everything from there: to the end of the struct if that field stands
     behind the checksum, else to the checksum itself."""
 
 
+class Types(NamedTuple):
+    """The types that a property goes with."""
+
+    words: str
+    have: Callable[[FieldType], bool]
+
+
+class Property(NamedTuple):
+    """A property that only fields of record formats have."""
+
+    name: str
+    """As it is written in a spec."""
+    types: Types
+    reader: Literal["filled", "flag", "integer", "own"] = "filled"
+    """How it is read: the method of `node.Node`, or `own` where `parse_wire_form` has a function for it."""
+
+
+def has_size(type_: FieldType) -> bool:
+    """Whether values of a type have a size in bytes: string, bytes, records."""
+    return not type_.is_array and type_.kind in ("text", "blob")
+
+
+_ARRAYS = Types("arrays", lambda it: it.is_array)
+_SETS = Types("arrays of structs", lambda it: it.is_array and it.has_struct)
+_SIZED = Types("string, bytes, records and arrays of structs", lambda it: has_size(it) or _SETS.have(it))
+_LONG = Types("string, bytes, records and arrays", lambda it: has_size(it) or it.is_array)
+_LONE = Types("string and bytes", lambda it: str(it) in ("string", "bytes"))
+_INTEGERS = Types("integers", lambda it: it.is_integer)
+_SIGNED = Types("int16, int32 and int64", lambda it: it.is_encodable and not it.is_array)
+_32_BITS = Types("int32 and uint32", lambda it: str(it) in ("int32", "uint32"))
+
+
 @dataclass(frozen=True, slots=True)
 class WireForm:
-    """The properties that only fields of layouts have; the defaults are the forms that all other messages have."""
+    """The properties that only fields of record formats have; by default a field has none of them."""
 
-    size: str | None = None
+    size: Annotated[str | None, Property("size", _SIZED)] = None
     """What tells how many bytes the value takes: one of `PREFIX_FORMS`, or `REST`."""
-    count: str | None = None
+    count: Annotated[str | None, Property("count", _ARRAYS)] = None
     """What tells how many elements an array has: one of `PREFIX_FORMS`."""
-    is_size_of_rest: bool = False
-    """Whether the field is computed: the bytes behind it, to the end of its struct."""
-    checksum: ChecksumSpec | None = None
-    constant: int | str | None = None
+    size_of: Annotated[str | None, Property("sizeOf", _SIGNED)] = None
+    """`REST` where the field is computed: the bytes behind it, to the end of its struct."""
+    checksum: Annotated[ChecksumSpec | None, Property("checksum", _32_BITS, "own")] = None
+    constant: Annotated[int | str | None, Property("constant", _INTEGERS, "own")] = None
     """The only value that the field has; `VERSION` for the number of the message's version."""
-    bits: tuple[BitsSpec, ...] = ()
-    present_if: str | None = None
+    bits: Annotated[tuple[BitsSpec, ...], Property("bits", _INTEGERS, "own")] = ()
+    present_if: Annotated[str | None, Property("presentIf", _LONG)] = None
     """The bit that is 1 where the field is on the wire."""
-    absent_if: str | None = None
+    absent_if: Annotated[str | None, Property("absentIf", _LONG)] = None
     """The bit that is 1 where the field is not on the wire."""
-    size_only_with: str | None = None
+    size_only_with: Annotated[str | None, Property("sizeOnlyWith", _LONE)] = None
     """The field behind it together with which its size stands there; alone, the value takes the rest."""
-    is_sorted: bool = False
-    same_length_as: str | None = None
+    is_sorted: Annotated[bool, Property("sorted", _SETS, "flag")] = False
+    same_length_as: Annotated[str | None, Property("sameLengthAs", _ARRAYS)] = None
 
     @property
     def is_computed(self) -> bool:
         """Whether the value follows from others, so that no attribute holds it."""
-        return self.is_size_of_rest or self.checksum is not None or self.constant is not None
+        return self.size_of is not None or self.checksum is not None or self.constant is not None
 
     @property
     def presence_bit(self) -> str | None:
@@ -93,8 +113,10 @@ class WireForm:
         return self.present_if or self.absent_if
 
 
-USUAL_FORM = WireForm()
-"""That of the fields of all messages that are no layouts."""
+PROPERTIES: dict[str, Property] = {
+    attribute: hint.__metadata__[0] for attribute, hint in get_type_hints(WireForm, include_extras=True).items()
+}
+"""The properties by the attributes of `WireForm`."""
 
 
 def parse_bit_range(text: str) -> tuple[int, int]:

@@ -29,7 +29,7 @@ from struct import pack as packed
 
 from kipwire import empty_elements, wire
 from kipwire.messages import content_of
-from kipwire.structs import DEFAULT, LazyStruct
+from kipwire.structs import DEFAULT, Field, LazyStruct
 
 cdef object lazy_default = DEFAULT
 cdef PyObject* LAZY = <PyObject*>lazy_default

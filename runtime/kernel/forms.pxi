@@ -54,6 +54,13 @@ UNSIGNED = frozenset(("uint16", "uint32"))
 # By the plan's word: what no attribute holds.
 ROLES = {"bits": BITS, "size": SIZE, "checksum": CHECKSUM, "constant": CONSTANT}
 
+# What it knows of fields. A class whose fields say anything else is left to its generated code.
+KNOWN = frozenset("""
+    absent_if algorithm array bit bits compact default element encoding entity_type ignorable map_key name nullable owner
+    prefix present_if role same_length_as size_only_with sized sorted_by spec_name start struct tag type
+    """.split())
+UNKNOWN = tuple(name for name in Field.__slots__ if name not in KNOWN)
+
 # Bytes that an element is taken to need at most, so that counts of 31 bits times these fit 64.
 cdef int64_t MOST_LEAST = 1 << 31
 
@@ -174,6 +181,9 @@ cdef Codec made_codec(plan, dict codecs):
 
 cdef int fill(Item* item, planned, cls, dict codecs, list kept) except -1:
     """Set an item of a form but for what is in its `rare`. Whatever it points to goes into `kept`."""
+    for name in UNKNOWN:
+        if getattr(planned.field, name):
+            raise NotServed
     item.tag = -1 if planned.tag is None else planned.tag
     if planned.role in ROLES:
         item.kind = ROLES[planned.role]

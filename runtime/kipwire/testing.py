@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hypothesis import strategies as st
 
+from kipwire import conditions
 from kipwire.messages import Message
 from kipwire.structs import Struct
 from kipwire.types import KINDS
@@ -118,21 +119,14 @@ def arranged(cls: type[Struct], values: Mapping[str, Any]) -> dict[str, Any]:
     """Values of a struct that can stand together, made of any that cannot.
 
     A set loses elements whose keys are there already, and is put into order, so that it is read as it was written.
-    Of arrays that must be of the same length the longer ones lose elements.
+    What does not meet a condition, such as that arrays have the same length, loses elements or bytes.
     """
     result = dict(values)
-    first: dict[str, str] = {}
     for field in cls.FIELDS:
         if field.sorted_by:
             by_key = {getattr(element, field.sorted_by): element for element in result[field.name]}
             result[field.name] = [by_key[key] for key in sorted(by_key)]
-        if field.same_length_as:
-            first[field.name] = first.get(field.same_length_as, field.same_length_as)
-    for one in set(first.values()):
-        alike = [one, *(name for name in first if first[name] == one)]
-        count = min(len(result[name]) for name in alike)
-        for name in alike:
-            result[name] = result[name][:count]
+    conditions.meet(cls, result)
     return result
 
 

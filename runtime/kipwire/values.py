@@ -9,7 +9,7 @@ from itertools import pairwise
 from operator import index
 from typing import Any
 
-from kipwire import wire
+from kipwire import conditions, wire
 from kipwire.empty_elements import most_empty_elements
 from kipwire.errors import EncodeError, Malformed, path_text, shown
 from kipwire.paths import Visitor
@@ -108,6 +108,7 @@ class Checker(Visitor):
         elif item.field.prefix:
             size = len(self.text(value)) if item.kind == "string" else self.bytes(value).nbytes
             self.prefix(item, size, "bytes", struct)
+            self.conditions(item.field, size, struct)
         else:
             self.element(item, value)
 
@@ -142,8 +143,7 @@ class Checker(Visitor):
         elements, field = self.expect(value, (list, tuple), "a list"), item.field
         if not field.sized:
             self.prefix(item, len(elements), "elements", struct)
-        if field.same_length_as:
-            self.same_length(elements, field.same_length_as, struct)
+        self.conditions(field, len(elements), struct)
         for element in self.each(elements):
             if element is None:
                 self.fail("elements of an array must not be null")
@@ -222,11 +222,13 @@ class Checker(Visitor):
 
     # What a value has to do with others.
 
-    def same_length(self, elements: Sequence[object], other: str, struct: Struct) -> None:
-        theirs = getattr(struct, other)
-        if theirs is None or len(theirs) != len(elements):
-            there = "is null" if theirs is None else f"has {len(theirs)}"
-            self.fail(f"array of {len(elements)} elements, but {other} {there}; both must have as many")
+    def conditions(self, field: Field, length: int, struct: Struct) -> None:
+        def length_of(name: str) -> int | None:
+            value = getattr(struct, name)
+            return None if value is None else len(value)
+
+        if found := conditions.fault(field, length, length_of):
+            self.fail(f"{found.what}; {found.right}")
 
     def keys(self, elements: Sequence[object], name: str) -> None:
         keys = [getattr(element, name) for element in elements]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kipwire import wire
+from kipwire import conditions, wire
 from kipwire.empty_elements import most_empty_elements
 from kipwire.errors import path_text, shown
 from kipwire.plan import CHECKSUM_WIDTH, struct_plan
@@ -209,8 +209,10 @@ class Walker(Place):
             value, end = None, self.nested(item, item.plan, pos)
         else:
             value, end = self.value(item, item.prefix, pos, nullable=item.nullable, frame=frame)
-        if (other := item.field.same_length_as) and value != (length := frame.seen[other].value):
-            self.fail(pos, f"array of {value} elements, but {other} has {length}")
+        if not frame.plan.is_plain and (length := _length(value)) is not None:
+            found = conditions.fault(item.field, length, lambda name: _length(frame.seen[name].value))
+            if found:
+                self.fail(pos, found.what)
         return value, end
 
     def nested(self, item: Item, plan: Plan, pos: int) -> int:
@@ -406,3 +408,10 @@ class Walker(Place):
         if there != due:
             self.path.append(item.name)
             self.fail(at, f"{item.field.algorithm} is 0x{there:08x}, that of bytes {start} to {end} is 0x{due:08x}")
+
+
+def _length(value: Any) -> int | None:
+    """Of what `Seen` has: how many elements an array has, or bytes a text or a blob."""
+    if isinstance(value, (str, bytes)):
+        return len(value.encode() if isinstance(value, str) else value)
+    return value if isinstance(value, int) else None

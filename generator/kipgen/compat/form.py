@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kipgen.types import Encoding, FieldType
-from kipgen.wire_form import REST
+from kipgen.wire_form import PROPERTIES, REST
 
 if TYPE_CHECKING:
     from kipgen.layout import FieldLayout, MessageLayout, StructLayout
@@ -103,7 +103,13 @@ def _body(
     fields = {field.name: field for field in (spec or layout.spec).fields}
     positions = {item.attribute: number for number, item in enumerate(struct.items)}
     slots = [
-        _slot(layout, item, fields[item.spec_name], _rest(item, struct, positions, structs), structs)
+        _slot(
+            layout,
+            item,
+            fields[item.spec_name],
+            _rest(item, fields[item.spec_name], struct, positions, structs),
+            structs,
+        )
         for item in struct.items
     ]
     return Body(
@@ -121,7 +127,7 @@ def _slot(
     if item.struct is not None:
         body = _body(layout, structs[item.struct], layout.spec.struct(item.type.element), structs)
     elif item.role == "bits":
-        bits = sorted(item.inner, key=lambda bit: bit.lowest or 0)
+        bits = sorted(item.inner, key=lambda bit: bit.bit or 0)
         body = Body(None, False, tuple(_bit(bit, spec) for bit in bits), ())
     return Slot(
         name=spec.name,
@@ -144,32 +150,43 @@ def _encoding(item: FieldLayout) -> Encoding | None:
 
 
 def _bit(bit: FieldLayout, spec: FieldSpec) -> Slot:
-    rest: Properties = (("bits", (bit.lowest, bit.bits or 1)),)
+    rest: Properties = (("bits", (bit.bit, bit.bits or 1)),)
     attribute = bit if bit.role == "value" else None
     return Slot(bit.spec_name, spec, None, None, False, None, None, rest, attribute, None)
 
 
+_IN_OTHER_WORDS = frozenset({"bits", "presentIf", "absentIf"})
+"""The properties that have no slot or pair of their own name. Whatever else there is counts as the spec has it."""
+
+
 def _rest(
-    item: FieldLayout, struct: StructLayout, positions: dict[str, int], structs: dict[str, StructLayout]
+    item: FieldLayout,
+    spec: FieldSpec,
+    struct: StructLayout,
+    positions: dict[str, int],
+    structs: dict[str, StructLayout],
 ) -> Properties:
     """What types and versions do not say. Items name each other; here they point at each other by position."""
     if not struct.is_bounded:
         return ()
     presence = item.presence
     is_size = item.sized or item.prefix == REST or not item.type.is_array
-    pairs = (
-        ("sizeOf", "rest" if item.role == "size" else None),
-        ("checksum", (item.algorithm, positions[item.start]) if item.start is not None else None),
-        ("constant", item.default if item.role == "constant" else None),
-        ("integer", item.type.element if item.role == "bits" else None),
-        ("size", item.prefix if is_size else None),
-        ("count", None if is_size else item.prefix),
-        ("sizeOnlyWith", item.partner and positions[item.partner.value]),
-        ("presence", presence and (positions[presence.bits], presence.mask, presence.means_present)),
-        ("sorted", item.sorted_by and _key_position(item, structs)),
-        ("sameLengthAs", item.same_length_as and positions[item.same_length_as]),
-    )
-    return tuple(pair for pair in pairs if pair[1] is not None)
+    pairs: dict[str, object] = {
+        "sizeOf": "rest" if item.role == "size" else None,
+        "checksum": (item.algorithm, positions[item.start]) if item.start is not None else None,
+        "constant": item.default if item.role == "constant" else None,
+        "integer": item.type.element if item.role == "bits" else None,
+        "size": item.prefix if is_size else None,
+        "count": None if is_size else item.prefix,
+        "sizeOnlyWith": item.partner and positions[item.partner.value],
+        "presence": presence and (positions[presence.bits], presence.mask, presence.means_present),
+        "sorted": item.sorted_by and _key_position(item, structs),
+        "sameLengthAs": item.same_length_as and positions[item.same_length_as],
+    }
+    for attribute, property_ in PROPERTIES.items():
+        if property_.name not in pairs and property_.name not in _IN_OTHER_WORDS:
+            pairs[property_.name] = getattr(spec.wire, attribute)
+    return tuple((name, value) for name, value in pairs.items() if value is not None and value is not False)
 
 
 def _key_position(item: FieldLayout, structs: dict[str, StructLayout]) -> int:

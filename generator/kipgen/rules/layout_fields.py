@@ -210,7 +210,7 @@ def rest_last(body: Body) -> Iterator[Finding]:
             continue  # sizeOnlyWith asks for a size, and the rule about it says so
         for later in _behind(body, position):
             if _overlap(later, field) and not _has_fixed_width(later, existing(field)):
-                what = "is a sizeOf" if later.spec.wire.is_size_of_rest else "has no fixed width"
+                what = "is a sizeOf" if later.spec.wire.size_of else "has no fixed width"
                 text = f"{later.spec.name} (line {later.part.place().line}) stands behind it and {what}"
                 yield Finding(field.part, f"{text}; move it before this field, or give this one a size", "size")
                 break
@@ -228,7 +228,7 @@ def is_rest(field: FieldDraft) -> bool:
 
 
 def _has_fixed_width(field: FieldDraft, versions: Versions) -> bool:
-    if field.spec.type.is_array or field.spec.type.element not in _FIXED or field.spec.wire.is_size_of_rest:
+    if field.spec.type.is_array or field.spec.type.element not in _FIXED or field.spec.wire.size_of:
         return False
     return all(
         encoding.form == "fixed" or range_.intersect(versions).is_empty for range_, encoding in field.spec.encodings
@@ -248,7 +248,7 @@ def _has_fixed_width(field: FieldDraft, versions: Versions) -> bool:
     ),
 )
 def size_of_once(body: Body) -> Iterator[Finding]:
-    sizes = [field for field in body.fields if field.spec.wire.is_size_of_rest]
+    sizes = [field for field in body.fields if field.spec.wire.size_of]
     for position, field in enumerate(sizes):
         other = next((it for it in sizes[:position] if _overlap(it, field)), None)
         if other:
@@ -306,7 +306,7 @@ def checksum_covers(body: Body) -> Iterator[Finding]:
         start = position if checksum is None else positions.get(checksum.start, position)
         for index in range(position - 1, start - 1, -1):
             other = body.fields[index]
-            if _overlap(other, field) and (other.spec.wire.is_size_of_rest or other.spec.wire.checksum):
+            if _overlap(other, field) and (other.spec.wire.size_of or other.spec.wire.checksum):
                 what = "a checksum" if other.spec.wire.checksum else "a sizeOf"
                 text = f"it would cover {other.spec.name}, {what}; name a field behind {other.spec.name}"
                 yield Finding(field.part, text, "checksum", ("from",))

@@ -146,7 +146,7 @@ def _goes_on(body: Body, known: dict[str, _VersionSet]) -> _VersionSet:
     found = sized = 0
     for field in body.fields:
         present = _set(existing(field))
-        if field.spec.wire.is_size_of_rest:
+        if field.spec.wire.size_of:
             sized |= present
         elif is_rest(field):
             found |= present & ~sized

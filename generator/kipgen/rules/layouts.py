@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from kipgen.rules.examples import ALPHA, layout, spec
 from kipgen.rules.rule import Finding, draft_rule, layout_field_rule, message_rule
-from kipgen.types import FieldType
-from kipgen.wire_form import PROPERTIES, REST, VERSION
-from kipwire.types import KINDS
+from kipgen.wire_form import PROPERTIES, REST, VERSION, has_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from kipgen.draft import Draft, FieldDraft
 
@@ -29,35 +27,12 @@ _WITHOUT = {
 """The properties that leave a field no attribute of its own, each with what such a field does without."""
 
 
-def _is_sized(type_: FieldType) -> bool:
-    """Whether its values have a size in bytes: string, bytes, records."""
-    return not type_.is_array and KINDS.get(type_.element) in ("text", "blob")
-
-
-def _is_array_of_structs(type_: FieldType) -> bool:
-    return type_.is_array and type_.has_struct
-
-
-_TYPES: dict[str, tuple[str, Callable[[FieldType], bool]]] = {
-    "size": ("string, bytes, records and arrays of structs", lambda it: _is_sized(it) or _is_array_of_structs(it)),
-    "count": ("arrays", lambda it: it.is_array),
-    "sizeOf": ("int16, int32 and int64", lambda it: it.is_encodable and not it.is_array),
-    "checksum": ("int32 and uint32", lambda it: str(it) in ("int32", "uint32")),
-    "constant": ("integers", lambda it: it.is_integer),
-    "bits": ("integers", lambda it: it.is_integer),
-    "presentIf": ("string, bytes, records and arrays", lambda it: _is_sized(it) or it.is_array),
-    "absentIf": ("string, bytes, records and arrays", lambda it: _is_sized(it) or it.is_array),
-    "sizeOnlyWith": ("string and bytes", lambda it: str(it) in ("string", "bytes")),
-    "sorted": ("arrays of structs", _is_array_of_structs),
-    "sameLengthAs": ("arrays", lambda it: it.is_array),
-}
-"""The types that each property goes with: in words, and as a test."""
+_NAMES = [one.name for one in PROPERTIES.values()]
 
 
 @draft_rule(
     id="layouts-only",
-    summary="Only fields of layouts have size, count, sizeOf, checksum, constant, bits, presentIf, absentIf, "
-    "sizeOnlyWith, sorted and sameLengthAs.",
+    summary=f"Only fields of layouts have {', '.join(_NAMES[:-1])} and {_NAMES[-1]}.",
     good=layout('{"name": "Alpha", "type": "string", "versions": "0+", "size": "uvarint"}'),
     bad=spec('{"name": "Alpha", "type": "string", "versions": "0+", "size": "uvarint"}'),
 )
@@ -65,7 +40,7 @@ def layouts_only(draft: Draft) -> Iterator[Finding]:
     if draft.message.is_layout or "type" in draft.part.broken:
         return
     for field in draft.fields:
-        for name in PROPERTIES:
+        for name in _NAMES:
             if name in field.part.given and name not in field.part.broken:
                 text = f"{name} belongs to layouts; leave it out, for the type {draft.message.type} has one wire form"
                 yield Finding(field.part, text, name)
@@ -108,11 +83,11 @@ def layout_inflexible(draft: Draft) -> Finding | None:
     good=layout('{"name": "Alpha", "type": "[]int32", "versions": "0+", "count": "varint"}'),
     bad=layout('{"name": "Alpha", "type": "[]int32", "versions": "0+", "size": "varint"}'),
 )
-def wire_form_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+def wire_form_type(field: FieldDraft, _draft: Draft) -> Iterator[Finding]:
     type_ = field.spec.type
-    for name, (types, is_one) in _TYPES.items():
-        if name in field.part.given and name not in field.part.broken and not is_one(type_):
-            yield Finding(field.part, f"{type_} cannot have {name}; leave it out, only {types} can", name)
+    for name, types, _ in PROPERTIES.values():
+        if name in field.part.given and name not in field.part.broken and not types.have(type_):
+            yield Finding(field.part, f"{type_} cannot have {name}; leave it out, only {types.words} can", name)
 
 
 @layout_field_rule(
@@ -238,7 +213,7 @@ def bits_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 def null_form(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     wire, type_ = field.spec.wire, field.spec.type
     form = wire.size or wire.count
-    if not _may_be_null(field) or wire.presence_bit or not (_is_sized(type_) or type_.is_array):
+    if not _may_be_null(field) or wire.presence_bit or not (has_size(type_) or type_.is_array):
         return
     if form in ("uvarint", REST) or wire.size_only_with:
         what = "sizeOnlyWith" if form not in ("uvarint", REST) else form
