@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kipgen.compat.rule import CompatRule, Revisions
-from kipgen.rules.examples import ALPHA, spec
+from kipgen.rules.examples import ALPHA, field_of, spec
 
 _NEW_VERSION = "leave the released versions as they are, and make the change in a new one"
-_BETA = '{"name": "Beta", "type": "int32", "versions": "0+"}'
-_BETA_IN_4 = '{"name": "Beta", "type": "int32", "versions": "4+"}'
+_BETA = field_of("int32", "Beta")
+_BETA_IN_4 = field_of("int32", "Beta", versions="4+")
 
 
 def _tagged(name: str = "Alpha", tag: int = 0, more: str = "", type_: str = "int32", versions: str = "2+") -> str:

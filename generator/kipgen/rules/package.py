@@ -38,7 +38,6 @@ _PAIR = (_request(), _response())
 
 
 @folder_rule(
-    id="api-key-missing",
     summary="In a package, requests, responses and metadata records have an apiKey.",
     good=spec(name="ProbeRecord", type_="metadata", more='"apiKey": 5'),
     bad=spec(name="ProbeRecord", type_="metadata"),
@@ -51,7 +50,6 @@ def api_key_missing(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="api-key-taken",
     summary="An API key stands for one message of its type: in the package for requests and responses, "
     "in its own folder for metadata and coordinator records.",
     good=(*_PAIR, _request("OtherRequest", 901), _response("OtherResponse", 901)),
@@ -67,7 +65,6 @@ def api_key_taken(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="pair-missing",
     summary="A request and a response, a coordinator key and a coordinator value with one apiKey go together.",
     good=_PAIR,
     bad=_request(),
@@ -84,7 +81,6 @@ def pair_missing(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="request-name",
     summary="In a package, a request's name ends in Request; the API is named by the rest.",
     good=_PAIR,
     bad=(_request("ProbeQuestion"), _response()),
@@ -97,7 +93,6 @@ def request_name(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="response-name",
     summary="In a package, a response is named as its request, but ends in Response.",
     good=_PAIR,
     bad=(_request(), _response("ProbeAnswer")),
@@ -114,7 +109,6 @@ def response_name(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="pair-versions",
     summary="A request and its response have the same validVersions and flexibleVersions.",
     good=_PAIR,
     bad=(_request(valid="0-3"), _response(valid="0-2")),
@@ -137,7 +131,6 @@ def _unequal(part: Part, text: str, property_: str) -> Finding:
 
 
 @folder_rule(
-    id="coordinator-name",
     summary="In a package, a coordinator key's name ends in Key, a value's in Value; the record is named by the rest.",
     good=(
         spec(name="ProbeKey", type_="coordinator-key", valid="0", flexible="none", more='"apiKey": 3'),
@@ -158,7 +151,6 @@ def coordinator_name(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="message-name-taken",
     summary="The messages of a package have different names.",
     good=(spec(name="Probe"), spec(name="Other")),
     bad=(spec(name="Probe"), spec(ALPHA.replace("Alpha", "Beta"), name="Probe")),
@@ -173,7 +165,6 @@ def message_name_taken(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="module-name-clash",
     summary="The messages of a package have different module names, too.",
     good=(spec(name="FooBar"), spec(name="FooBaz")),
     bad=(spec(name="FooBar"), spec(name="FooBAR")),
@@ -216,16 +207,3 @@ def _pairs(folder: Folder) -> Iterator[tuple[Entry, Entry]]:
         responses = by_key.get((registry, "response", api_key), [])
         if type_ == "request" and len(requests) == len(responses) == 1:
             yield requests[0], responses[0]
-
-
-RULES = (
-    api_key_missing,
-    api_key_taken,
-    pair_missing,
-    request_name,
-    response_name,
-    pair_versions,
-    coordinator_name,
-    message_name_taken,
-    module_name_clash,
-)
