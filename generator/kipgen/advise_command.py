@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kipgen.console import ERR, DataConsole, fail, one_line, print_problems
-
-_PIPED_WIDTH = 180
-"""Columns where there is no terminal to tell: wide enough for every path of Kafka's messages."""
+from kipgen.console import fail, one_line, print_problems
+from kipwire.terminal import ERR, table_console
 
 
 def advise(
@@ -76,7 +72,7 @@ def advise(
     if as_json:
         print(json.dumps(plain(advice, read, package), indent=2))
     else:
-        out = _output()
+        out = table_console()
         for piece in report(advice, read):
             out.print(piece)
 
@@ -91,10 +87,3 @@ def _need_plotting(file: Path) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         fail("--plot needs matplotlib: pip install kipwire[plot]")
-
-
-def _output() -> DataConsole:
-    """Where tables go: as wide as the terminal, or wide enough for all they have to say."""
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        return DataConsole(soft_wrap=False)
-    return DataConsole(soft_wrap=False, width=_PIPED_WIDTH)
