@@ -39,7 +39,7 @@ def advise(
     from kipgen import check
     from kipgen.advise import AdviceError
     from kipgen.advise import advise as advise_on
-    from kipgen.advise_samples import SamplesError, read_samples, source
+    from kipgen.advise_samples import SamplesError, read_samples, registry_with
     from kipgen.advise_text import failures, plain, report
     from kipwire.errors import PackageError
 
@@ -52,10 +52,11 @@ def advise(
     if checked.spec.valid_versions.is_empty:
         fail(f"{spec}: {checked.spec.name} is retired: it has no versions, and gets none")
     try:
-        classes = source(package, checked.spec)
+        registry = registry_with(package, checked.spec)
         with ERR.status("Reading samples") as status:
+            files = [*samples, *(more or ())]
             read = read_samples(
-                [*samples, *(more or ())], classes, version, lambda n: status.update(f"{n:,} messages counted")
+                files, registry, checked.spec, version, lambda n: status.update(f"{n:,} messages counted")
             )
         if not read.counts.messages:
             for line in failures(read) if read.not_decoded else ():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kipgen.names import attribute_name
 from kipgen.rules.examples import LEAF, field_of, spec
-from kipgen.rules.rule import Finding, body_rule, draft_rule, field_rule
+from kipgen.rules.rule import Finding, body_rule, draft_rule, field_rule, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -200,12 +200,9 @@ def map_key_without_array(body: Body, draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("int32", versions="0"), field_of("int64", versions="1+")),
 )
 def duplicate_field(body: Body, _: Draft) -> Iterator[Finding]:
-    seen: dict[str, FieldDraft] = {}
-    for field in _named(body):
-        first = seen.setdefault(field.spec.name, field)
-        if first is not field:
-            text = f"the name was taken in line {first.part.place().line}; choose another, even in other versions"
-            yield Finding(field.part, text)
+    for field, first in repeated(_named(body), lambda it: it.spec.name):
+        text = f"the name was taken in line {first.part.place().line}; choose another, even in other versions"
+        yield Finding(field.part, text)
 
 
 @body_rule(
@@ -214,11 +211,9 @@ def duplicate_field(body: Body, _: Draft) -> Iterator[Finding]:
     bad=spec(field_of("int32", "FooBar"), field_of("int32", "FooBAR")),
 )
 def field_name_clash(body: Body, _: Draft) -> Iterator[Finding]:
-    seen: dict[str, FieldDraft] = {}
-    for field in _named(body):
-        attribute = attribute_name(field.spec.name)
-        first = seen.setdefault(attribute, field)
+    for field, first in repeated(_named(body), lambda it: attribute_name(it.spec.name)):
         if first.spec.name != field.spec.name:
+            attribute = attribute_name(field.spec.name)
             text = f"as {first.spec.name}, the field becomes {attribute!r} in generated code; choose another name"
             yield Finding(field.part, text)
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from kipgen.names import module_name
 from kipgen.rules.examples import ALPHA, spec
-from kipgen.rules.rule import Entry, Finding, Folder, folder_rule
+from kipgen.rules.rule import Entry, Finding, Folder, folder_rule, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kipgen.draft import Part
-    from kipgen.spec import MessageSpec
 
 _PARTNERS = {
     "request": "response",
@@ -26,12 +25,12 @@ _Key = tuple[str, str, int]
 """The registry, the message type in it, and the API key."""
 
 
-def _request(name: str = "ProbeRequest", key: int = 900, valid: str = "0-3", flexible: str = "2+") -> str:
-    return spec(name=name, type_="request", valid=valid, flexible=flexible, more=f'"apiKey": {key}')
+def _request(name: str = "ProbeRequest", key: int = 900) -> str:
+    return spec(name=name, type_="request", more=f'"apiKey": {key}')
 
 
-def _response(name: str = "ProbeResponse", key: int = 900, valid: str = "0-3", flexible: str = "2+") -> str:
-    return spec(name=name, type_="response", valid=valid, flexible=flexible, more=f'"apiKey": {key}')
+def _response(name: str = "ProbeResponse", key: int = 900, valid: str = "0-3") -> str:
+    return spec(name=name, type_="response", valid=valid, more=f'"apiKey": {key}')
 
 
 _PAIR = (_request(), _response())
@@ -56,12 +55,9 @@ def api_key_missing(folder: Folder) -> Iterator[Finding]:
     bad=(*_PAIR, _request("OtherRequest", 900)),
 )
 def api_key_taken(folder: Folder) -> Iterator[Finding]:
-    seen: dict[_Key, Entry] = {}
-    for entry, key in _registered(folder):
-        first = seen.setdefault(key, entry)
-        if first is not entry:
-            text = f"apiKey {key[2]} is that of {first.draft.message.name} ({first.draft.part.place('apiKey')})"
-            yield Finding(entry.draft.part, f"{text}; choose another", "apiKey")
+    for (entry, key), (first, _) in repeated(_registered(folder), lambda it: it[1]):
+        text = f"apiKey {key[2]} is that of {first.draft.message.name} ({first.draft.part.place('apiKey')})"
+        yield Finding(entry.draft.part, f"{text}; choose another", "apiKey")
 
 
 @folder_rule(
@@ -111,7 +107,7 @@ def response_name(folder: Folder) -> Iterator[Finding]:
 @folder_rule(
     summary="A request and its response have the same validVersions and flexibleVersions.",
     good=_PAIR,
-    bad=(_request(valid="0-3"), _response(valid="0-2")),
+    bad=(_request(), _response(valid="0-2")),
 )
 def pair_versions(folder: Folder) -> Iterator[Finding]:
     for request, response in _pairs(folder):
@@ -156,12 +152,9 @@ def coordinator_name(folder: Folder) -> Iterator[Finding]:
     bad=(spec(name="Probe"), spec(ALPHA.replace("Alpha", "Beta"), name="Probe")),
 )
 def message_name_taken(folder: Folder) -> Iterator[Finding]:
-    seen: dict[str, Entry] = {}
-    for entry in _named(folder):
-        first = seen.setdefault(entry.draft.message.name, entry)
-        if first is not entry:
-            text = f"there is a message of this name already ({first.draft.part.place()}); rename one of the two"
-            yield Finding(entry.draft.part, text)
+    for entry, first in repeated(_named(folder), lambda it: it.draft.message.name):
+        text = f"there is a message of this name already ({first.draft.part.place()}); rename one of the two"
+        yield Finding(entry.draft.part, text)
 
 
 @folder_rule(
@@ -170,14 +163,11 @@ def message_name_taken(folder: Folder) -> Iterator[Finding]:
     bad=(spec(name="FooBar"), spec(name="FooBAR")),
 )
 def module_name_clash(folder: Folder) -> Iterator[Finding]:
-    seen: dict[str, MessageSpec] = {}
-    for entry in _named(folder):
-        message = entry.draft.message
-        module = module_name(message.name)
-        first = seen.setdefault(module, message)
-        if first.name != message.name:
-            text = f"as {first.name} ({first.place}), the message becomes the module {module!r}; rename one of the two"
-            yield Finding(entry.draft.part, text)
+    for entry, other in repeated(_named(folder), lambda it: module_name(it.draft.message.name)):
+        name, first = entry.draft.message.name, other.draft.message
+        if first.name != name:
+            clash = f"as {first.name} ({first.place}), the message becomes the module {module_name(name)!r}"
+            yield Finding(entry.draft.part, f"{clash}; rename one of the two")
 
 
 def _lacks_key(entry: Entry) -> bool:

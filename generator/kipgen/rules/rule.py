@@ -101,6 +101,15 @@ def reading_rule(id_: str, **profile: Unpack[Profile]) -> Rule:
     return _rule(id_, profile)
 
 
+def repeated(items: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
+    """The items whose key an earlier one has, each with the first one that has it."""
+    first: dict[object, T] = {}
+    for item in items:
+        earlier = first.setdefault(key(item), item)
+        if earlier is not item:
+            yield item, earlier
+
+
 # The decorators. A rule is called as the function that it is made of, with hyphens: `tag_gap` makes the rule `tag-gap`.
 
 

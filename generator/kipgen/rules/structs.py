@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kipgen.rules.examples import LEAF, field_of, spec, struct_named
-from kipgen.rules.rule import Finding, draft_rule
+from kipgen.rules.rule import Finding, draft_rule, repeated
 from kipgen.source import MAX_DEPTH
 from kipwire.types import TYPES
 
@@ -32,13 +32,10 @@ def _chain(count: int) -> tuple[str, ...]:
     bad=spec(field_of("Inner", fields=[LEAF]), field_of("[]Inner", "Beta", fields=[])),
 )
 def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
-    seen: dict[str, Body] = {}
-    for body in draft.bodies:
-        if body.kind == "inline" and not _in_common_struct(body) and "type" not in body.part.broken:
-            first = seen.setdefault(body.spec.name, body)
-            if first is not body:
-                text = f"{body.spec.name} is used in line {first.part.place('type').line} already"
-                yield Finding(body.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
+    inline = (body for body in draft.bodies if body.kind == "inline" and not _in_common_struct(body))
+    for body, first in repeated((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
+        text = f"{body.spec.name} is used in line {first.part.place('type').line} already"
+        yield Finding(body.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
 
 
 @draft_rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kipgen.rules.examples import field_of, spec
-from kipgen.rules.rule import Finding, body_rule, field_rule
+from kipgen.rules.rule import Finding, body_rule, field_rule, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,13 +120,10 @@ def tagged_nullable(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     ),
 )
 def duplicate_tag(body: Body, _: Draft) -> Iterator[Finding]:
-    seen: dict[int, FieldDraft] = {}
-    for field in body.fields:
-        if field.spec.tag is not None:
-            first = seen.setdefault(field.spec.tag, field)
-            if first is not field:
-                text = f"tag {field.spec.tag} is {first.spec.name}'s (line {first.part.place('tag').line})"
-                yield Finding(field.part, f"{text}; choose another", "tag")
+    tagged = (field for field in body.fields if field.spec.tag is not None)
+    for field, first in repeated(tagged, lambda it: it.spec.tag):
+        text = f"tag {field.spec.tag} is {first.spec.name}'s (line {first.part.place('tag').line})"
+        yield Finding(field.part, f"{text}; choose another", "tag")
 
 
 @body_rule(
