@@ -69,21 +69,19 @@ class Rule:
 
     def judge(self, draft: Draft, kafka: bool) -> Iterator[Problem]:
         """What the rule finds in one message."""
-        severity = self.severity_for(kafka)
-        if self.check is not None and severity is not None:
-            for finding in self.check(draft):
-                yield self._problem(finding, severity)
+        return self._problems(self.check, draft, kafka)
 
     def judge_folder(self, folder: Folder, kafka: bool) -> Iterator[Problem]:
         """What the rule finds between the messages of a folder."""
-        severity = self.severity_for(kafka)
-        if self.folder_check is not None and severity is not None:
-            for finding in self.folder_check(folder):
-                yield self._problem(finding, severity)
+        return self._problems(self.folder_check, folder, kafka)
 
-    def _problem(self, finding: Finding, severity: Severity) -> Problem:
-        place = finding.part.place(finding.property, *finding.below)
-        return Problem(place, finding.part.names, self.id, finding.text, severity)
+    def _problems(self, check: Callable[[T], Iterable[Finding]] | None, judged: T, kafka: bool) -> Iterator[Problem]:
+        severity = self.severity_for(kafka)
+        if check is None or severity is None:
+            return
+        for finding in check(judged):
+            place = finding.part.place(finding.property, *finding.below)
+            yield Problem(place, finding.part.names, self.id, finding.text, severity)
 
 
 class Profile(TypedDict):
