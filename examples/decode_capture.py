@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import kafka_messages
 from kipwire import KipwireError
 from kipwire.captures import CaptureError, Entry, files_in, open_frames, read_index
+from kipwire.printable import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -135,7 +136,7 @@ def api_name(frame: Frame) -> str:
 
 def cut(text: str, width: int) -> str:
     """The text in one line of at most so many characters."""
-    text = "".join(char if char.isprintable() else "·" for char in text)  # what peers send must not steer a terminal
+    text = printable_line(text)  # what peers send must not steer a terminal
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
 
 

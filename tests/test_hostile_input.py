@@ -18,10 +18,10 @@ from command_line import Done
 from kipgen import advise_samples, inspect_input
 from kipgen.compat import allow, git
 from kipgen.compat.git import GitError, contents, find_commit, spec_blobs
-from kipgen.console import DataConsole
-from kipgen.printable import printable_line, printable_text
 from kipgen.starter import starter_specs
 from kipwire import JsonError
+from kipwire.printable import printable_line, printable_text
+from kipwire.terminal import DataConsole
 
 Call = Callable[..., Done]
 

@@ -20,8 +20,8 @@ from kipspark.console import show
 from kipspark.errors import JobError
 from kipspark.outputs import write_file, write_tables
 from kipspark.page import page
-from kipspark.printing import complain, say
 from kipspark.report import Chart, Report, Shown, Table
+from kipwire.terminal import ERR, OUT
 from kipwire.whole import new_folder, rename_new, write_whole
 
 pytestmark = pytest.mark.same_without_kernel("no message is read")
@@ -65,13 +65,13 @@ def test_every_name_is_in_every_chart_as_it_is(
         assert f">{html.escape(name, quote=False)}</text>" in text
 
 
-def test_control_characters_of_names_are_dots_on_pages() -> None:
+def test_control_characters_of_names_are_escapes_on_pages() -> None:
     name = "a\x1b[31m\x00\u202eb\nc"
     for draw in (charts.lag_over_time, charts.latencies, charts.events, charts.savings):
-        assert ">a·[31m··b·c</text>" in drawn(draw, [row(name)])
+        assert r">a\x1b[31m\x00\u202eb\x0ac</text>" in drawn(draw, [row(name)])
     report = Report(name, (), notes=(name,))
     shown = Shown(Table("t", name, None, ()), ("x",), ({"x": name},), True)  # type: ignore[arg-type]
-    assert page(report, [shown], []).count("a·[31m··b·c") == 5
+    assert page(report, [shown], []).count(r"a\x1b[31m\x00\u202eb\x0ac") == 5
 
 
 def test_the_terminal_gets_data_as_text(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,12 +79,12 @@ def test_the_terminal_gets_data_as_text(capsys: pytest.CaptureFixture[str]) -> N
     out = io.StringIO()
     shown = Shown(Table("t", name, None, ()), ("x",), ({"x": name},), True)  # type: ignore[arg-type]
     show(Console(file=out, width=80, force_terminal=True, color_system=None), Report(name, (), notes=(name,)), [shown])
-    assert out.getvalue().count("[/red]·]0;x·[link=a]b") == 4
-    say(f"Page: {name}")
-    complain(f"{name}: there is no such file\nand more \ud800")
+    assert out.getvalue().count(r"[/red]\x1b]0;x\x07[link=a]b") == 4
+    OUT.print(f"Page: {name}")
+    ERR.print(f"{name}: there is no such file\nand more \ud800")
     told = capsys.readouterr()
-    assert told.out == "Page: [/red]·]0;x·[link=a]b\n"
-    assert told.err == "kipspark: [/red]·]0;x·[link=a]b: there is no such file\nand more ·\n"
+    assert told.out == "Page: [/red]\\x1b]0;x\\x07[link=a]b\n"
+    assert told.err == "[/red]\\x1b]0;x\\x07[link=a]b: there is no such file\nand more \\ud800\n"
 
 
 # Tables, without Spark: frames that write a file.

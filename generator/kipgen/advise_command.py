@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kipgen.console import ERR, DataConsole, fail, one_line, print_problems
-
-_PIPED_WIDTH = 180
-"""Columns where there is no terminal to tell: wide enough for every path of Kafka's messages."""
+from kipgen.console import fail, one_line, print_problems
+from kipwire.terminal import ERR, table_console
 
 
 def advise(
@@ -43,7 +39,7 @@ def advise(
     from kipgen import check
     from kipgen.advise import AdviceError
     from kipgen.advise import advise as advise_on
-    from kipgen.advise_samples import SamplesError, read_samples, source
+    from kipgen.advise_samples import SamplesError, read_samples, registry_with
     from kipgen.advise_text import failures, plain, report
     from kipwire.errors import PackageError
 
@@ -56,10 +52,11 @@ def advise(
     if checked.spec.valid_versions.is_empty:
         fail(f"{spec}: {checked.spec.name} is retired: it has no versions, and gets none")
     try:
-        classes = source(package, checked.spec)
+        registry = registry_with(package, checked.spec)
         with ERR.status("Reading samples") as status:
+            files = [*samples, *(more or ())]
             read = read_samples(
-                [*samples, *(more or ())], classes, version, lambda n: status.update(f"{n:,} messages counted")
+                files, registry, checked.spec, version, lambda n: status.update(f"{n:,} messages counted")
             )
         if not read.counts.messages:
             for line in failures(read) if read.not_decoded else ():
@@ -76,7 +73,7 @@ def advise(
     if as_json:
         print(json.dumps(plain(advice, read, package), indent=2))
     else:
-        out = _output()
+        out = table_console()
         for piece in report(advice, read):
             out.print(piece)
 
@@ -91,10 +88,3 @@ def _need_plotting(file: Path) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         fail("--plot needs matplotlib: pip install kipwire[plot]")
-
-
-def _output() -> DataConsole:
-    """Where tables go: as wide as the terminal, or wide enough for all they have to say."""
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        return DataConsole(soft_wrap=False)
-    return DataConsole(soft_wrap=False, width=_PIPED_WIDTH)

@@ -47,14 +47,6 @@ class SamplesError(ValueError):
     """Samples that cannot be read; the message starts with the file, and the line or byte."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The classes that samples are decoded with."""
-
-    registry: Registry
-    spec: MessageSpec
-
-
 @dataclass(slots=True)
 class Samples:
     """What was read."""
@@ -76,8 +68,8 @@ class Samples:
             self.failures.append(f"{place}: {reason}")
 
 
-def source(package: str, spec: MessageSpec) -> Source:
-    """The generated classes of a message.
+def registry_with(package: str, spec: MessageSpec) -> Registry:
+    """The generated classes that samples of a message are decoded with.
 
     Args:
         package: dotted name of a generated package.
@@ -97,24 +89,29 @@ def source(package: str, spec: MessageSpec) -> Source:
         raise SamplesError(
             f"{package}: {spec.name} has the API key {entry.api_key} there, not {spec.api_key} as in the spec"
         )
-    return Source(registry, spec)
+    return registry
 
 
 def read_samples(
-    paths: list[Path], classes: Source, version: int | None = None, progress: Progress = lambda _: None
+    paths: list[Path],
+    registry: Registry,
+    spec: MessageSpec,
+    version: int | None = None,
+    progress: Progress = lambda _: None,
 ) -> Samples:
     """Read all messages of one spec from files, and count their integers.
 
     Args:
         paths: captures (folders), and files of JSON lines or of request frames, each of them plain or gzip.
-        classes: what to decode with.
+        registry: what to decode with.
+        spec: the message.
         version: that of the messages in JSON lines which do not tell it.
         progress: told how many messages were counted from time to time.
 
     Raises:
         SamplesError: something cannot be read, or the version is given without any JSON lines.
     """
-    reader = _Reader(classes, version, progress)
+    reader = _Reader(registry, spec, version, progress)
     for path in paths:
         try:
             with readable(path):
@@ -130,9 +127,9 @@ def read_samples(
 class _Reader:
     """Reads file after file into one `Samples`."""
 
-    def __init__(self, classes: Source, version: int | None, progress: Progress) -> None:
-        self.registry = classes.registry
-        self.spec = classes.spec
+    def __init__(self, registry: Registry, spec: MessageSpec, version: int | None, progress: Progress) -> None:
+        self.registry = registry
+        self.spec = spec
         self.version = version
         self.progress = progress
         self.has_json = False

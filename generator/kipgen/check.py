@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kipgen import rules
-from kipgen.parse import finished, parse
+from kipgen.parse import Parsed, finished, parse
 from kipgen.problems import Problem, ordered
 from kipgen.shape import check_shape
 from kipgen.source import Loaded, load, load_bytes
@@ -54,14 +54,20 @@ def read_bytes(data: bytes, display: str) -> Checked:
     return _judge(load_bytes(data, display), display, kafka=False)
 
 
-def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
+def understood(loaded: Loaded) -> Parsed:
+    """What a text means as a spec, with all that is wrong with its JSON, shape and grammar; no rule has judged it."""
     if loaded.document is None:
-        return Checked(file, None, loaded.problems)
+        return Parsed(None, loaded.problems)
     shape = check_shape(loaded.document)
     parsed = parse(loaded.document, shape)
-    found = [*loaded.problems, *shape.problems, *parsed.problems]
+    return Parsed(parsed.draft, (*loaded.problems, *shape.problems, *parsed.problems))
+
+
+def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
+    parsed = understood(loaded)
     if parsed.draft is None:
-        return Checked(file, None, ordered(found))
+        return Checked(file, None, ordered(parsed.problems))
+    found = list(parsed.problems)
     for rule in rules.ALL:
         found += rule.judge(parsed.draft, kafka)
     accepted = not any(problem.severity == "error" for problem in found)
@@ -108,13 +114,7 @@ def read_folder(
 ) -> tuple[list[Checked], tuple[Problem, ...]]:
     """Judge every `*.json` file of a folder and its sub-folders, and the package that they make together.
 
-    Args:
-        path: the folder.
-        kafka: whether the specs must please Kafka's own generator, too.
-        read: what judges one file.
-
-    Returns:
-        The files in the order of their paths, each judged alone, and all problems: theirs and those of the package.
+    The arguments are those of `read_files`; the problems are those of the files and of the package.
     """
     checked, faults = read_files(path, kafka=kafka, read=read)
     if faults:

@@ -11,10 +11,11 @@ from rich.text import Text
 
 from kipgen.advise_command import advise
 from kipgen.compat.command import compat
-from kipgen.console import ERR, OUT, fail, one_line, packages_here, print_problems
+from kipgen.console import fail, one_line, packages_here, print_problems
 from kipgen.drift_command import drift
 from kipgen.inspect_command import inspect
 from kipgen.names import need_package_name
+from kipwire.terminal import ERR, OUT
 from kipwire.words import counted
 
 if TYPE_CHECKING:

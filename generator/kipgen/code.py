@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from kipgen.printable import escaped
+from kipwire.printable import escaped
 
 _WORD = re.compile(r"[A-Za-z0-9_.|+*? \[\]-]*", re.ASCII)
 """Harmless wherever it stands: it ends no comment and no text, calls nothing and assigns nothing."""

@@ -1,4 +1,4 @@
-"""How the commands speak, and what they all take for granted: whatever they print is data."""
+"""How the commands speak of what is wrong, and what they all take for granted."""
 
 from __future__ import annotations
 
@@ -6,33 +6,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
 from rich.text import Text
 
-from kipgen.printable import printable_line, printable_text
+from kipwire.printable import printable_line
+from kipwire.terminal import ERR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kipgen.problems import Problem
-
-
-class DataConsole(Console):
-    """A console that takes all text for data: no markup in it counts, and control characters are shown as escapes."""
-
-    def __init__(self, *, stderr: bool = False, soft_wrap: bool = True, width: int | None = None) -> None:
-        super().__init__(stderr=stderr, soft_wrap=soft_wrap, width=width, markup=False, emoji=False, highlight=False)
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Whatever is printed comes through here; what moves the cursor on our behalf is marked as control."""
-        for segment in super().render(renderable, options):
-            text, style, control = segment
-            yield segment if control else Segment(printable_text(text), style)
-
-
-OUT = DataConsole()
-ERR = DataConsole(stderr=True)
 
 
 def fail(*lines: str) -> NoReturn:

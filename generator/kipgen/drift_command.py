@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from kipgen.console import ERR, OUT, fail, one_line, print_problems
+from kipgen.console import fail, one_line, print_problems
+from kipwire.terminal import ERR, OUT
 from kipwire.words import counted
 
 if TYPE_CHECKING:

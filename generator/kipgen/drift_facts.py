@@ -41,10 +41,6 @@ class Node:
     children: tuple[str, ...]
     """The paths of its own fields, in their order."""
 
-    @property
-    def name(self) -> str:
-        return str(self.facts["name"])
-
 
 def nodes(draft: Draft) -> dict[str, Node]:
     """Everything that a spec has, by path: outer before inner, the message first.

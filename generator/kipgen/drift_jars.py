@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kipgen.check import understood
 from kipgen.draft import Draft
-from kipgen.parse import parse
-from kipgen.shape import check_shape
 from kipgen.source import MAX_BYTES, load_text
 
 MAX_TOTAL = 4 * MAX_BYTES
@@ -98,15 +97,10 @@ def _text(data: bytes, display: str) -> str:
 
 def _draft(text: str, display: str) -> Draft:
     """A spec as Kafka wrote it. Our rules do not judge it, but all of it must be understood."""
-    loaded = load_text(text, display)
-    problems = list(loaded.problems)
-    if loaded.document is not None:
-        shape = check_shape(loaded.document)
-        parsed = parse(loaded.document, shape)
-        problems += [*shape.problems, *parsed.problems]
-        if parsed.draft is not None and not problems:
-            return parsed.draft
-    raise JarError(*map(str, problems))
+    parsed = understood(load_text(text, display))
+    if parsed.draft is None or parsed.problems:
+        raise JarError(*map(str, parsed.problems))
+    return parsed.draft
 
 
 def _origin(jar: Path) -> str:

@@ -25,9 +25,7 @@ from kipgen.drift_facts import PROPERTIES, Node, Value, nodes
 from kipgen.drift_jars import Published
 from kipgen.drift_layout import WIDTH, element_text, message_text, property_text, value_json
 from kipgen.files import read_regular, write_whole
-from kipgen.parse import parse
 from kipgen.problems import Problem
-from kipgen.shape import check_shape
 from kipgen.source import MAX_BYTES, JsonPath, load_text
 
 _BOM = b"\xef\xbb\xbf"
@@ -88,9 +86,7 @@ def updated(text: str, kafka: Draft) -> str:
 
 
 def _read(text: str) -> Draft:
-    loaded = load_text(text, "")
-    assert loaded.document is not None
-    draft = parse(loaded.document, check_shape(loaded.document)).draft
+    draft = check.understood(load_text(text, "")).draft
     assert draft is not None
     return draft
 

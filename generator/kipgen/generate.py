@@ -44,11 +44,6 @@ class Plan:
     """Whether the package is what the specs say. The manifest may still name another release of kipgen or black."""
 
     @property
-    def foreign(self) -> tuple[str, ...]:
-        """Where generated files cannot go."""
-        return tuple(obstacle.path for obstacle in self.obstacles)
-
-    @property
     def has_errors(self) -> bool:
         return bool(self.obstacles) or any(problem.severity == "error" for problem in self.problems)
 
@@ -102,7 +97,11 @@ def _plan(
     need_package_name(package_name)
     sources = _hashes(specs)
     present = present_files(package)
-    done = {s: made for s, made in earlier.specs.items() if sources.get(s) == made.spec_hash and _has(present, made)}
+    done = {
+        source: made
+        for source, made in earlier.specs.items()
+        if sources.get(source) == made.spec_hash and made.files.items() <= present.items()
+    }
     work = _work(specs, earlier, set(sources), set(sources) - set(done), present)
     if any(problem.severity == "error" for problem in work.problems):
         return Plan(package, work.problems)
@@ -169,10 +168,6 @@ def _hashes(specs: Path) -> dict[str, str]:
         for file in sorted(specs.rglob("*.json"))
         if file.is_file()
     }
-
-
-def _has(present: dict[str, str], made: Made) -> bool:
-    return all(present.get(path) == content for path, content in made.files.items())
 
 
 def _work(specs: Path, earlier: Manifest, sources: set[str], changed: set[str], present: dict[str, str]) -> _Work:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from kipgen.console import ERR, OUT, fail, one_line
-from kipgen.printable import printable_line
+from kipgen.console import fail, one_line
+from kipwire.printable import printable_line
+from kipwire.terminal import ERR, OUT
 from kipwire.words import did_you_mean
 
 if TYPE_CHECKING:

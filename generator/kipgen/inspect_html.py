@@ -137,14 +137,11 @@ def _rows(inspection: Inspection, pieces: list[Piece], abouts: dict[str, int]) -
     part = ""
     open_steps: list[str] = []
     for index, piece in enumerate(pieces):
-        if piece.role == "rest":
-            size = piece.end - piece.start
-            label = f"from the fault on: {counted(size, 'byte')}" if size else "the bytes end here"
-            yield Row("rest", index, index, 0, label, label, piece.start, size, colour="fault")
-            continue
-        if piece.role == "cut":
-            size = piece.end - piece.start
-            yield Row("rest", index, index, 0, piece.path, piece.path, piece.start, size, colour="unknown")
+        size = piece.end - piece.start
+        if piece.role in ("rest", "cut"):
+            rest = f"from the fault on: {counted(size, 'byte')}" if size else "the bytes end here"
+            label = piece.path or rest
+            yield Row("rest", index, index, 0, label, label, piece.start, size, colour=_colour(piece))
             continue
         if piece.part != part:
             part, open_steps = piece.part, []
@@ -164,7 +161,7 @@ def _rows(inspection: Inspection, pieces: list[Piece], abouts: dict[str, int]) -
             "tagged fields" if piece.role == "tags" else steps[-1],
             piece.path or "message",
             piece.start,
-            piece.end - piece.start,
+            size,
             piece.kind,
             value_text(piece.value),
             _colour(piece),
@@ -186,7 +183,7 @@ def _colour(piece: Piece) -> str:
     if piece.role == "rest":
         return "fault"
     if piece.role != "value":
-        return "unknown" if piece.role == "unknown" else "frame"
+        return "unknown" if piece.role in ("unknown", "cut") else "frame"
     return _COLOURS.get(piece.kind, "number")
 
 

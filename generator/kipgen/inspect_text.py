@@ -31,19 +31,21 @@ class _Row:
 
 def text_lines(inspection: Inspection) -> Iterator[Line]:
     """A title, the pieces under headings of what they belong to, and the fault with the bytes from there on."""
-    yield (title(inspection), "bold"), *_verdict(inspection)
+    fault = inspection.fault
+    yield (title(inspection), "bold"), ("" if fault is None else ", then a fault", "bold red")
     rows = [_row(piece, inspection.data) for piece in inspection.pieces]
     head = _Row(Piece("", "", "", "", 0, 0, None), "offset", "bytes", "path", "type", "value")
     widths = [max(len(getattr(row, column)) for row in (head, *rows)) for column in ("offset", "data", "path", "kind")]
     yield ((_columns(head, widths) + head.value, "underline"),)
-    part = f"{inspection.message} v{inspection.version}" if _is_one_part(inspection) else ""
+    is_one_part = len({piece.part for piece in inspection.pieces}) < 2
+    part = f"{inspection.message} v{inspection.version}" if is_one_part else ""
     for row in rows:
         if row.piece.part != part:
             part = row.piece.part
             yield ((part, "bold"),)
         style = _style(row.piece)
         yield (_columns(row, widths), "" if row.piece.role == "value" else style), (row.value, style)
-    if inspection.fault is not None:
+    if fault is not None:
         yield from _fault_lines(inspection, widths[0])
 
 
@@ -51,14 +53,6 @@ def title(inspection: Inspection) -> str:
     """As in `MetadataResponse v12: 3,542 bytes, 1,012 elements`."""
     size, count = counted(len(inspection.data), "byte"), counted(len(inspection.pieces), "element")
     return f"{inspection.message} v{inspection.version}: {size}, {count}"
-
-
-def _verdict(inspection: Inspection) -> Line:
-    return () if inspection.fault is None else ((", then a fault", "bold red"),)
-
-
-def _is_one_part(inspection: Inspection) -> bool:
-    return len({piece.part for piece in inspection.pieces}) < 2
 
 
 def _row(piece: Piece, data: bytes) -> _Row:

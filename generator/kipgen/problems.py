@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from kipgen.printable import printable_line
+from kipwire.printable import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

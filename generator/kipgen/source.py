@@ -296,13 +296,9 @@ class _Reader:
         raise _SyntaxError(at, f"{self._found(at)} where a value is due{self._hint(at, word)}")
 
     def _hint(self, at: int, word: re.Match[str] | None) -> str:
-        if self.text.startswith("'", at):
-            return "; texts stand in double quotes"
-        if word is None:
-            return ""
-        if word[0].lstrip("+-")[:1].isdigit():
+        if word is not None and word[0].lstrip("+-")[:1].isdigit():
             return "; write a number as JSON does (no leading zeros, no plus sign, no hex), or a text in double quotes"
-        return "; texts stand in double quotes"
+        return "; texts stand in double quotes" if word is not None or self.text.startswith("'", at) else ""
 
     def _found(self, at: int) -> str:
         if at >= len(self.text):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from kipspark.printing import printable
 from kipspark.report import Row
+from kipwire.printable import printable_line
 
 MOST_LINES = 10
 """Lines that can still be told apart."""
@@ -71,7 +71,7 @@ def savings(axes: Any, rows: list[Row]) -> None:
 
 
 def _names(rows: list[Row]) -> list[str]:
-    return [printable(row["name"]) for row in rows]
+    return [printable_line(str(row["name"])) for row in rows]
 
 
 def _legend(axes: Any, lines: Sequence[Any], names: Sequence[str], **more: Any) -> None:
@@ -91,6 +91,6 @@ def _time_axis(axes: Any, times: list[datetime]) -> None:
 
 def _short(name: str) -> str:
     """The name with its middle left out where it is long: how it begins and its topic tell most."""
-    name = printable(name)
+    name = printable_line(name)
     half = (_LONGEST_NAME - 1) // 2
     return name if len(name) <= _LONGEST_NAME else f"{name[:half]}…{name[-half:]}"

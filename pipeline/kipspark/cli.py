@@ -16,7 +16,6 @@ import typer
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from rich.console import Console
 
 from kipspark import commands, samples
 from kipspark.client_config import client_options
@@ -25,12 +24,12 @@ from kipspark.console import show
 from kipspark.errors import JobError
 from kipspark.outputs import check_empty, check_file, check_folder, write_file, write_tables
 from kipspark.page import page
-from kipspark.printing import complain, say
 from kipspark.report import Report, first_rows
 from kipspark.session import is_submitted, open_session
 from kipspark.sources import extraction
 from kipspark.sources.options import Options
 from kipwire import KipwireError
+from kipwire.terminal import ERR, OUT, table_console
 from kipwire.words import counted
 
 app = typer.Typer(
@@ -45,8 +44,6 @@ _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILI
 
 _OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
 """What stands before the reason why a task failed in Java."""
-
-_WIDTH_WITHOUT_TERMINAL = 160
 
 ReportOf = Callable[[SparkSession], Report]
 CommitsOf = Callable[[SparkSession], DataFrame]
@@ -77,7 +74,7 @@ def main() -> None:
     try:
         app()
     except (KipwireError, PySparkException, Py4JJavaError, OSError) as error:
-        complain(reason(error))
+        ERR.print(f"kipspark: {reason(error)}")
         sys.exit(1)
 
 
@@ -144,14 +141,14 @@ def connector(
     """Fetch Spark's own Kafka connector, once, for --bootstrap-servers and kipspark.live."""
     version = pyspark.__version__
     check_repository(repository, allow_http)
-    say(f"Fetching Spark's Kafka connector for pyspark {version} from {name_of(repository)} (some 10 MB)")
+    OUT.print(f"Fetching Spark's Kafka connector for pyspark {version} from {name_of(repository)} (some 10 MB)")
     place = fetch(repository, allow_http=allow_http)
-    say(f"{place}:")
+    OUT.print(f"{place}:")
     for jar in sorted(place.iterdir()):
-        say(f"  {jar.name}")
-    say('Sessions get it by SparkSession.builder.config("spark.jars", kipspark.connector_jars())')
+        OUT.print(f"  {jar.name}")
+    OUT.print('Sessions get it by SparkSession.builder.config("spark.jars", kipspark.connector_jars())')
     if version != TRIED:
-        say(f"kipspark is tried with the connector of Spark {TRIED}, not with this one.")
+        OUT.print(f"kipspark is tried with the connector of Spark {TRIED}, not with this one.")
 
 
 def _of_captures(report: Callable[[SparkSession, Path, str], Report]) -> Callable[..., None]:
@@ -183,9 +180,9 @@ def extract(
 ) -> None:
     """Kafka's frames out of captured packets, in kipwire's own form: small, and read by many tasks at once."""
     frames, faults = extraction.extract(path, out, Options("extract", {"ports": ports}, ("ports",)).ports("ports"))
-    say(f"{counted(frames, 'frame')}: {out}")
+    OUT.print(f"{counted(frames, 'frame')}: {out}")
     if faults:
-        say(f"{counted(faults, 'fault')}: {out / extraction.FAULTS}")
+        OUT.print(f"{counted(faults, 'fault')}: {out / extraction.FAULTS}")
 
 
 @app.command()
@@ -276,17 +273,12 @@ def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
     With a page, which has all tables, the terminal gets the first one alone.
     """
     tables = [first_rows(table) for table in report.tables]
-    show(_console(), report, tables if html is None else tables[:1])
+    show(table_console(), report, tables if html is None else tables[:1])
     if out is not None:  # before the page, so that no fault of a chart costs them
         write_tables(out, report.tables)
-        say(f"\nTables: {out}")
+        OUT.print(f"\nTables: {out}")
     if html is not None:
         text = page(report, tables, [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts])
         write_file(html, text)
-        say(f"\nPage: {html}")
+        OUT.print(f"\nPage: {html}")
     return any(shown.rows for shown in tables)
-
-
-def _console() -> Console:
-    """The terminal; a file gets lines that tables fit in."""
-    return Console() if sys.stdout.isatty() else Console(width=_WIDTH_WITHOUT_TERMINAL)

@@ -19,9 +19,9 @@ from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.replicas import without_copies
 from kipspark.jobs.transactions import committed
 from kipspark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
-from kipspark.printing import say
 from kipspark.report import Chart, Report, Table
 from kipspark.types import struct_type
+from kipwire.terminal import OUT
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 """Whether a stream still runs."""
@@ -135,7 +135,7 @@ def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int |
             pass
         if pressed.is_set():
             query.stop()
-            say(f"\nStopped; with the same --checkpoint the next run goes on where this one was: {checkpoint}")
+            OUT.print(f"\nStopped; with the same --checkpoint the next run goes on where this one was: {checkpoint}")
         else:
             query.awaitTermination()  # raises what has ended it, if something has
 

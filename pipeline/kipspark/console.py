@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from kipspark.printing import printable
 from kipspark.report import Report, Shown, cell
+from kipwire.printable import printable_line
 
 
 def show(console: Console, report: Report, tables: list[Shown]) -> None:
@@ -29,7 +29,7 @@ def show(console: Console, report: Report, tables: list[Shown]) -> None:
 
 def _text(text: str, style: str = "") -> Text:
     """Text as it is, without rich's markup."""
-    return Text(printable(text), style=style)
+    return Text(printable_line(text), style=style)
 
 
 def _table(shown: Shown) -> RichTable:

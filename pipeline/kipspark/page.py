@@ -8,8 +8,8 @@ from html import escape
 from typing import Any
 
 from kipspark.errors import JobError
-from kipspark.printing import printable
 from kipspark.report import Chart, Report, Row, Shown, cell
+from kipwire.printable import printable_line
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; color: #1d2733; }
@@ -57,7 +57,7 @@ def page(report: Report, tables: list[Shown], charts: list[tuple[Chart, list[Row
 
 
 def _text(text: str) -> str:
-    return escape(printable(text))
+    return escape(printable_line(text))
 
 
 def _section(shown: Shown) -> str:

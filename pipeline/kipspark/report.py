@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 
-from kipspark.printing import printable
+from kipwire.printable import printable_line
 
 Row = dict[str, Any]
 
@@ -82,4 +82,4 @@ def cell(value: Any) -> str:
     if hasattr(value, "isoformat"):
         return str(value.strftime("%Y-%m-%d %H:%M:%S.%f"))[:-3]
     text = f"{value:,}" if isinstance(value, int) else str(value)
-    return printable(text)
+    return printable_line(text)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kipgen.console import ERR, OUT, fail, one_line, packages_here, print_problems
+from kipgen.console import fail, one_line, packages_here, print_problems
+from kipwire.terminal import ERR, OUT
 from kipwire.words import counted
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from kipgen.compat.text import counts
@@ -10,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kipgen.compat.finding import Finding
-    from kipgen.spec import Place
 
 
 def json_form(findings: Sequence[Finding], messages: int) -> dict[str, object]:
@@ -35,13 +35,9 @@ def _finding(finding: Finding) -> dict[str, object]:
         "path": finding.path,
         "change": finding.change,
         "versions": sorted(finding.versions),
-        **_place(finding.place),
-        "before": _place(finding.was),
+        **asdict(finding.place),
+        "before": asdict(finding.was),
         "breaks": finding.rule.breaks,
         "instead": finding.rule.instead,
         "allowed": finding.allowed,
     }
-
-
-def _place(place: Place) -> dict[str, object]:
-    return {"file": place.file, "line": place.line, "column": place.column}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from kipgen.compat.rule import SEVERITIES
-from kipgen.printable import printable_line
+from kipwire.printable import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

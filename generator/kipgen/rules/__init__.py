@@ -17,21 +17,22 @@ from kipgen.rules import (
 )
 from kipgen.rules.rule import Entry, Folder, Rule
 
-ALL: tuple[Rule, ...] = (
-    *reading.RULES,
-    *message.RULES,
-    *fields.RULES,
-    *structs.RULES,
-    *tags.RULES,
-    *reserved_tags.RULES,
-    *defaults.RULES,
-    *encodings.RULES,
-    *layouts.RULES,
-    *layout_fields.RULES,
-    *layout_structs.RULES,
-    *package.RULES,
-    *kafka.RULES,
+_MODULES = (
+    message,
+    fields,
+    structs,
+    tags,
+    reserved_tags,
+    defaults,
+    encodings,
+    layouts,
+    layout_fields,
+    layout_structs,
+    package,
+    kafka,
 )
-"""Every rule, in the order in which `kipgen rules` lists them."""
+
+ALL = (*reading.RULES, *(rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)))
+"""Every rule, in the order in which `kipgen rules` lists them: by module, and in it as they are written."""
 
 __all__ = ["ALL", "Entry", "Folder", "Rule"]

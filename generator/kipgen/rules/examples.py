@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 
 def spec(
     *fields: str,
@@ -42,5 +45,35 @@ def _list(name: str, items: tuple[str, ...]) -> str:
     return f'"{name}": [\n' + ",\n".join(f"    {item}" for item in items) + "\n  ]"
 
 
-ALPHA = '{"name": "Alpha", "type": "int32", "versions": "0+"}'
+def field_of(
+    type_: str, name: str = "Alpha", versions: str = "0+", fields: Sequence[str] | None = None, **more: object
+) -> str:
+    """The text of a field.
+
+    Args:
+        type_: its type.
+        name: its name.
+        versions: its versions.
+        fields: those of its struct, each as JSON.
+        more: all other properties.
+    """
+    return _object({"name": name, "type": type_, "versions": versions, **more}, fields)
+
+
+def struct_named(name: str, *fields: str, versions: str = "0+") -> str:
+    """The text of a common struct; the arguments are those of `field_of`."""
+    return _object({"name": name, "versions": versions}, fields or None)
+
+
+def _object(properties: dict[str, object], fields: Sequence[str] | None) -> str:
+    texts = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in properties.items()]
+    if fields is not None:
+        texts.append('"fields": [' + ",".join(f"\n      {field}" for field in fields) + "]")
+    return "{" + ", ".join(texts) + "}"
+
+
+ALPHA = field_of("int32")
 """The plainest field."""
+
+LEAF = field_of("int32", "Leaf")
+"""A field for a struct."""

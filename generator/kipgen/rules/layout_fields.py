@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kipgen.names import attribute_name
-from kipgen.rules.examples import layout
+from kipgen.rules.examples import ALPHA, field_of, layout
 from kipgen.rules.rule import Finding, layout_body_rule
 from kipgen.wire_form import PREFIX_FORMS, REST
 from kipwire.types import KINDS, TYPES
@@ -14,12 +14,12 @@ from kipwire.types import KINDS, TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.draft import Body, FieldDraft
+    from kipgen.draft import Body, Draft, FieldDraft
     from kipgen.versions import Versions
     from kipgen.wire_form import BitsSpec
 
-_FLAGS = '{"name": "Flags", "type": "int8", "versions": "0+", "bits": [{"name": "HasAlpha", "bits": "0"}]}'
-_VALUE = '{"name": "Value", "type": "bytes", "versions": "0+", "size": "rest", "presentIf": "HasValue"}'
+_FLAGS = field_of("int8", "Flags", bits=[{"name": "HasAlpha", "bits": "0"}])
+_VALUE = field_of("bytes", "Value", size="rest", presentIf="HasValue")
 _FIXED = frozenset(row.name for row in TYPES.values() if row.width)
 
 
@@ -33,18 +33,11 @@ class _Holder:
 
 
 @layout_body_rule(
-    id="bits-name",
     summary="A name of bits is that of no other bits and no field of its struct in the same version, in Python either.",
-    good=layout(
-        _FLAGS,
-        '{"name": "Alpha", "type": "int8", "versions": "0+"}',
-    ),
-    bad=layout(
-        _FLAGS,
-        '{"name": "HasALPHA", "type": "int8", "versions": "0+"}',
-    ),
+    good=layout(_FLAGS, field_of("int8")),
+    bad=layout(_FLAGS, field_of("int8", "HasALPHA")),
 )
-def bits_name(body: Body) -> Iterator[Finding]:
+def bits_name(body: Body, _: Draft) -> Iterator[Finding]:
     owners: dict[str, list[tuple[FieldDraft, str]]] = {}
     for field in body.fields:
         owners.setdefault(attribute_name(field.spec.name), []).append((field, field.spec.name))
@@ -61,12 +54,11 @@ def bits_name(body: Body) -> Iterator[Finding]:
 
 
 @layout_body_rule(
-    id="presence-bit",
     summary="presentIf and absentIf name one bit of an earlier field of the same struct that has all the versions.",
-    good=layout(_FLAGS, '{"name": "Alpha", "type": "bytes", "versions": "0+", "presentIf": "HasAlpha"}'),
-    bad=layout('{"name": "Alpha", "type": "bytes", "versions": "0+", "presentIf": "HasAlpha"}', _FLAGS),
+    good=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha")),
+    bad=layout(field_of("bytes", presentIf="HasAlpha"), _FLAGS),
 )
-def presence_bit(body: Body) -> Iterator[Finding]:
+def presence_bit(body: Body, _: Draft) -> Iterator[Finding]:
     holders: dict[str, list[_Holder]] = {}
     for position, field in enumerate(body.fields):
         for bits in field.spec.wire.bits:
@@ -88,8 +80,7 @@ def _fault_of_bit(name: str, position: int, field: FieldDraft, holders: list[_Ho
         return f"{name} is a bit of {holder}, which stands behind; move {holder} before this field"
     known = next((it.bits for it in before if existing(it.field).contains(existing(field))), None)
     if known is None:
-        holder, versions = before[0].field.spec.name, before[0].field.spec.versions
-        return f"{holder} exists in {versions} only, the field in {field.spec.versions}; write versions within those"
+        return fault_of_versions(field, before[0].field)
     return f"{name} are {known.width} bits; name a single one" if known.width > 1 else None
 
 
@@ -99,16 +90,11 @@ def _presence_property(field: FieldDraft) -> str:
 
 
 @layout_body_rule(
-    id="presence-bit-taken",
     summary="A bit tells of one field whether it is there.",
-    good=layout(_FLAGS, '{"name": "Alpha", "type": "bytes", "versions": "0+", "presentIf": "HasAlpha"}'),
-    bad=layout(
-        _FLAGS,
-        '{"name": "Alpha", "type": "bytes", "versions": "0+", "presentIf": "HasAlpha"}',
-        '{"name": "Beta", "type": "bytes", "versions": "0+", "presentIf": "HasAlpha"}',
-    ),
+    good=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha")),
+    bad=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha"), field_of("bytes", "Beta", presentIf="HasAlpha")),
 )
-def presence_bit_taken(body: Body) -> Iterator[Finding]:
+def presence_bit_taken(body: Body, _: Draft) -> Iterator[Finding]:
     told: dict[str, list[FieldDraft]] = {}
     for field in body.fields:
         bit = field.spec.wire.presence_bit
@@ -122,54 +108,42 @@ def presence_bit_taken(body: Body) -> Iterator[Finding]:
 
 
 @layout_body_rule(
-    id="size-only-with",
     summary="sizeOnlyWith stands with a size, and names the next field, which is a rest with presentIf or absentIf.",
-    good=layout(
-        _FLAGS.replace("Alpha", "Value"),
-        '{"name": "Alpha", "type": "bytes", "versions": "0+", "size": "uvarint", "sizeOnlyWith": "Value"}',
-        _VALUE,
-    ),
+    good=layout(_FLAGS.replace("Alpha", "Value"), field_of("bytes", size="uvarint", sizeOnlyWith="Value"), _VALUE),
     bad=layout(
         _FLAGS.replace("Alpha", "Value"),
-        '{"name": "Alpha", "type": "bytes", "versions": "0+", "size": "uvarint", "sizeOnlyWith": "Value"}',
+        field_of("bytes", size="uvarint", sizeOnlyWith="Value"),
         _VALUE.replace("rest", "int32"),
     ),
 )
-def size_only_with(body: Body) -> Iterator[Finding]:
+def size_only_with(body: Body, _: Draft) -> Iterator[Finding]:
     for position, field in enumerate(body.fields):
         name = field.spec.wire.size_only_with
-        if name is None:
-            continue
-        if field.spec.wire.size not in PREFIX_FORMS:
-            text = f"there is no size that could be left out; add size: {', '.join(PREFIX_FORMS[:-1])}"
-            yield Finding(field.part, f"{text} or {PREFIX_FORMS[-1]}", "sizeOnlyWith")
-            continue
         following = next((it for it in _behind(body, position) if _overlap(it, field)), None)
-        if following is None or following.spec.name != name:
-            there = "nothing" if following is None else following.spec.name
-            text = f"{there} stands behind this field, not {name}; name the next field"
-            yield Finding(field.part, text, "sizeOnlyWith")
-        elif not existing(following).contains(existing(field)):
-            text = f"{name} exists in {following.spec.versions} only, the field in {field.spec.versions}"
-            yield Finding(field.part, f"{text}; write versions within those", "sizeOnlyWith")
-        elif following.spec.wire.size != REST or following.spec.wire.presence_bit is None:
-            text = f"{name} has to be a rest that may be absent; give it size: rest, and presentIf or absentIf"
-            yield Finding(field.part, text, "sizeOnlyWith")
+        fault = _fault_of_partner(name, field, following) if name else None
+        if fault:
+            yield Finding(field.part, fault, "sizeOnlyWith")
+
+
+def _fault_of_partner(name: str, field: FieldDraft, following: FieldDraft | None) -> str | None:
+    """What is wrong with a field whose size stands there only if the next one does."""
+    if field.spec.wire.size not in PREFIX_FORMS:
+        forms = f"{', '.join(PREFIX_FORMS[:-1])} or {PREFIX_FORMS[-1]}"
+        return f"there is no size that could be left out; add size: {forms}"
+    if following is None or following.spec.name != name:
+        there = "nothing" if following is None else following.spec.name
+        return f"{there} stands behind this field, not {name}; name the next field"
+    fault = f"{name} has to be a rest that may be absent; give it size: rest, and presentIf or absentIf"
+    is_optional = following.spec.wire.size == REST and following.spec.wire.presence_bit is not None
+    return fault_of_versions(field, following) or (None if is_optional else fault)
 
 
 @layout_body_rule(
-    id="same-length-as",
     summary="sameLengthAs names an earlier array of the same struct that is always there and never null.",
-    good=layout(
-        '{"name": "Alpha", "type": "[]int32", "versions": "0+"}',
-        '{"name": "Beta", "type": "[]int64", "versions": "0+", "sameLengthAs": "Alpha"}',
-    ),
-    bad=layout(
-        '{"name": "Alpha", "type": "[]int32", "versions": "2+"}',
-        '{"name": "Beta", "type": "[]int64", "versions": "0+", "sameLengthAs": "Alpha"}',
-    ),
+    good=layout(field_of("[]int32"), field_of("[]int64", "Beta", sameLengthAs="Alpha")),
+    bad=layout(field_of("[]int32", versions="2+"), field_of("[]int64", "Beta", sameLengthAs="Alpha")),
 )
-def same_length_as(body: Body) -> Iterator[Finding]:
+def same_length_as(body: Body, _: Draft) -> Iterator[Finding]:
     earlier: dict[str, FieldDraft] = {}
     for field in body.fields:
         name = field.spec.wire.same_length_as
@@ -183,28 +157,17 @@ def _fault_of_length(name: str, field: FieldDraft, other: FieldDraft | None) -> 
     """What is wrong with the array that another one is to be as long as."""
     if other is None or not other.spec.type.is_array:
         return f"no array {name} stands before it in the same struct; name one that does"
-    if not existing(other).contains(existing(field)):
-        versions = f"{name} exists in {other.spec.versions} only, the field in {field.spec.versions}"
-        return f"{versions}; write versions within those"
-    if other.spec.wire.presence_bit or not other.spec.nullable_versions.intersect(existing(field)).is_empty:
-        return f"{name} may be absent or null, so it has no length to go by; name another"
-    return None
+    fault = f"{name} may be absent or null, so it has no length to go by; name another"
+    return fault_of_versions(field, other) or (fault if may_be_missing(field, other) else None)
 
 
 @layout_body_rule(
-    id="rest-last",
     summary="Behind a field of size rest there are only fields of a fixed width: integers that are no varints and no "
     "sizeOf, bool, float64, uuid.",
-    good=layout(
-        '{"name": "Alpha", "type": "bytes", "versions": "0+", "size": "rest"}',
-        '{"name": "Beta", "type": "int32", "versions": "0+"}',
-    ),
-    bad=layout(
-        '{"name": "Alpha", "type": "bytes", "versions": "0+", "size": "rest"}',
-        '{"name": "Beta", "type": "int32", "versions": "0+", "encoding": "packed32"}',
-    ),
+    good=layout(field_of("bytes", size="rest"), field_of("int32", "Beta")),
+    bad=layout(field_of("bytes", size="rest"), field_of("int32", "Beta", encoding="packed32")),
 )
-def rest_last(body: Body) -> Iterator[Finding]:
+def rest_last(body: Body, _: Draft) -> Iterator[Finding]:
     for position, field in enumerate(body.fields):
         if not is_rest(field) or field.spec.wire.size_only_with:
             continue  # sizeOnlyWith asks for a size, and the rule about it says so
@@ -219,6 +182,19 @@ def rest_last(body: Body) -> Iterator[Finding]:
 def existing(field: FieldDraft) -> Versions:
     """The message versions in which a field exists, as far as they are known."""
     return field.spec.versions if field.present is None else field.present
+
+
+def fault_of_versions(field: FieldDraft, other: FieldDraft, what: str = "field") -> str | None:
+    """What is wrong if a field exists in versions in which another one, which it needs, does not."""
+    if existing(other).contains(existing(field)):
+        return None
+    text = f"{other.spec.name} exists in {other.spec.versions} only, the {what} in {field.spec.versions}"
+    return f"{text}; write versions within those"
+
+
+def may_be_missing(field: FieldDraft, other: FieldDraft) -> bool:
+    """Whether another field may be absent or null in a version in which this one exists."""
+    return bool(other.spec.wire.presence_bit) or not other.spec.nullable_versions.intersect(existing(field)).is_empty
 
 
 def is_rest(field: FieldDraft) -> bool:
@@ -236,18 +212,13 @@ def _has_fixed_width(field: FieldDraft, versions: Versions) -> bool:
 
 
 @layout_body_rule(
-    id="size-of-once",
     summary="A struct has one sizeOf in each version.",
     good=layout(
-        '{"name": "Alpha", "type": "int32", "versions": "0", "sizeOf": "rest"}',
-        '{"name": "Beta", "type": "int64", "versions": "1+", "sizeOf": "rest"}',
+        field_of("int32", versions="0", sizeOf="rest"), field_of("int64", "Beta", versions="1+", sizeOf="rest")
     ),
-    bad=layout(
-        '{"name": "Alpha", "type": "int32", "versions": "0+", "sizeOf": "rest"}',
-        '{"name": "Beta", "type": "int64", "versions": "1+", "sizeOf": "rest"}',
-    ),
+    bad=layout(field_of("int32", sizeOf="rest"), field_of("int64", "Beta", versions="1+", sizeOf="rest")),
 )
-def size_of_once(body: Body) -> Iterator[Finding]:
+def size_of_once(body: Body, _: Draft) -> Iterator[Finding]:
     sizes = [field for field in body.fields if field.spec.wire.size_of]
     for position, field in enumerate(sizes):
         other = next((it for it in sizes[:position] if _overlap(it, field)), None)
@@ -257,49 +228,39 @@ def size_of_once(body: Body) -> Iterator[Finding]:
 
 
 @layout_body_rule(
-    id="checksum-from",
     summary="A checksum covers from another field of its struct on, one that has all of its versions.",
-    good=layout(
-        '{"name": "Crc", "type": "uint32", "versions": "0+", "checksum": {"algorithm": "crc32", "from": "Alpha"}}',
-        '{"name": "Alpha", "type": "int32", "versions": "0+"}',
-    ),
-    bad=layout(
-        '{"name": "Crc", "type": "uint32", "versions": "0+", "checksum": {"algorithm": "crc32", "from": "Alpha"}}',
-        '{"name": "Beta", "type": "int32", "versions": "0+"}',
-    ),
+    good=layout(field_of("uint32", "Crc", checksum={"algorithm": "crc32", "from": "Alpha"}), ALPHA),
+    bad=layout(field_of("uint32", "Crc", checksum={"algorithm": "crc32", "from": "Alpha"}), field_of("int32", "Beta")),
 )
-def checksum_from(body: Body) -> Iterator[Finding]:
+def checksum_from(body: Body, _: Draft) -> Iterator[Finding]:
     named = {field.spec.name: field for field in body.fields}
     for field in body.fields:
         checksum = field.spec.wire.checksum
         if checksum is None:
             continue
         start = named.get(checksum.start)
-        fault = None
         if start is None or start is field:
             fault = f"there is no other field {checksum.start} in the same struct; name the first field that it covers"
-        elif not existing(start).contains(existing(field)):
-            fault = f"{checksum.start} exists in {start.spec.versions} only, the checksum in {field.spec.versions}"
-            fault += "; write versions within those"
+        else:
+            fault = fault_of_versions(field, start, "checksum") or ""
         if fault:
             yield Finding(field.part, fault, "checksum", ("from",))
 
 
 @layout_body_rule(
-    id="checksum-covers",
     summary="A checksum behind what it covers does not cover a sizeOf or another checksum.",
     good=layout(
-        '{"name": "Size", "type": "int32", "versions": "0+", "sizeOf": "rest"}',
-        '{"name": "Alpha", "type": "int32", "versions": "0+"}',
-        '{"name": "Crc", "type": "uint32", "versions": "0+", "checksum": {"algorithm": "crc32", "from": "Alpha"}}',
+        field_of("int32", "Size", sizeOf="rest"),
+        ALPHA,
+        field_of("uint32", "Crc", checksum={"algorithm": "crc32", "from": "Alpha"}),
     ),
     bad=layout(
-        '{"name": "Size", "type": "int32", "versions": "0+", "sizeOf": "rest"}',
-        '{"name": "Alpha", "type": "int32", "versions": "0+"}',
-        '{"name": "Crc", "type": "uint32", "versions": "0+", "checksum": {"algorithm": "crc32", "from": "Size"}}',
+        field_of("int32", "Size", sizeOf="rest"),
+        ALPHA,
+        field_of("uint32", "Crc", checksum={"algorithm": "crc32", "from": "Size"}),
     ),
 )
-def checksum_covers(body: Body) -> Iterator[Finding]:
+def checksum_covers(body: Body, _: Draft) -> Iterator[Finding]:
     positions = {field.spec.name: position for position, field in enumerate(body.fields)}
     for position, field in enumerate(body.fields):
         checksum = field.spec.wire.checksum
@@ -321,16 +282,3 @@ def _behind(body: Body, position: int) -> Iterator[FieldDraft]:
 def _overlap(one: FieldDraft, other: FieldDraft) -> bool:
     """Whether there is a version that has both."""
     return not existing(one).intersect(existing(other)).is_empty
-
-
-RULES = (
-    bits_name,
-    presence_bit,
-    presence_bit_taken,
-    size_only_with,
-    same_length_as,
-    rest_last,
-    size_of_once,
-    checksum_from,
-    checksum_covers,
-)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kipgen.rules.examples import layout
-from kipgen.rules.layout_fields import existing, is_rest
+from kipgen.rules.examples import field_of, layout
+from kipgen.rules.layout_fields import existing, fault_of_versions, is_rest, may_be_missing
 from kipgen.rules.rule import Finding, layout_rule
 
 if TYPE_CHECKING:
@@ -19,21 +19,15 @@ _VersionSet = int
 """A set of versions as a number: bit n stands for version n."""
 
 
-def _array(*leaves: str, more: str = "") -> str:
-    """An array of structs with these fields."""
-    start = f'{{"name": "Alpha", "type": "[]Inner", "versions": "0+"{more}, "fields": [\n'
-    return start + ",\n".join(f"      {leaf}" for leaf in leaves) + "]}"
-
-
-_SIZE = '{"name": "Size", "type": "int32", "versions": "0+", "sizeOf": "rest"}'
-_REST = '{"name": "Leaf", "type": "bytes", "versions": "0+", "size": "rest"}'
+_ID = field_of("int32", "Id")
+_SIZE = field_of("int32", "Size", sizeOf="rest")
+_REST = field_of("bytes", "Leaf", size="rest")
 
 
 @layout_rule(
-    id="sorted-key",
     summary="The elements of a sorted array have one mapKey: an integer, string or bytes that is always there.",
-    good=layout(_array('{"name": "Id", "type": "int32", "versions": "0+", "mapKey": true}', more=', "sorted": true')),
-    bad=layout(_array('{"name": "Id", "type": "int32", "versions": "0+"}', more=', "sorted": true')),
+    good=layout(field_of("[]Inner", sorted=True, fields=[field_of("int32", "Id", mapKey=True)])),
+    bad=layout(field_of("[]Inner", sorted=True, fields=[_ID])),
 )
 def sorted_key(draft: Draft) -> Iterator[Finding]:
     structs = _structs(draft)
@@ -56,19 +50,14 @@ def _fault_of_keys(field: FieldDraft, keys: list[FieldDraft]) -> str | None:
     name, type_ = keys[0].spec.name, keys[0].spec.type
     if type_.is_array or not (type_.is_integer or type_.element in ("string", "bytes")):
         return f"{name} is {type_}, which has no order here; sort by an integer, a string or bytes"
-    if not existing(keys[0]).contains(existing(field)):
-        versions = f"{name} exists in {keys[0].spec.versions} only, the array in {field.spec.versions}"
-        return f"{versions}; write versions within those"
-    if keys[0].spec.wire.presence_bit or not keys[0].spec.nullable_versions.intersect(existing(field)).is_empty:
-        return f"{name} may be absent or null; sort by a field that is always there"
-    return None
+    fault = f"{name} may be absent or null; sort by a field that is always there"
+    return fault_of_versions(field, keys[0], "array") or (fault if may_be_missing(field, keys[0]) else None)
 
 
 @layout_rule(
-    id="empty-struct",
     summary="A struct of a layout takes at least one byte in each version, so that no bytes are never many elements.",
-    good=layout(_array('{"name": "Leaf", "type": "int8", "versions": "0+"}')),
-    bad=layout(_array('{"name": "Leaf", "type": "int8", "versions": "1+"}')),
+    good=layout(field_of("[]Inner", fields=[field_of("int8", "Leaf")])),
+    bad=layout(field_of("[]Inner", fields=[field_of("int8", "Leaf", versions="1+")])),
 )
 def empty_struct(draft: Draft) -> Iterator[Finding]:
     filled = {name: _filled(body) for name, body in _structs(draft).items()}
@@ -90,10 +79,9 @@ def _filled(body: Body) -> _VersionSet:
 
 
 @layout_rule(
-    id="endless-element",
     summary="An element that ends in a rest has its own sizeOf before it: otherwise nothing tells where it ends.",
-    good=layout(_array(_SIZE, _REST)),
-    bad=layout(_array('{"name": "Id", "type": "int32", "versions": "0+"}', _REST)),
+    good=layout(field_of("[]Inner", fields=[_SIZE, _REST])),
+    bad=layout(field_of("[]Inner", fields=[_ID, _REST])),
 )
 def endless_element(draft: Draft) -> Iterator[Finding]:
     endless = _endless(_structs(draft))
@@ -105,16 +93,9 @@ def endless_element(draft: Draft) -> Iterator[Finding]:
 
 
 @layout_rule(
-    id="endless-struct",
     summary="A struct that goes on to the end, without a sizeOf before its rest, is the last field of its struct.",
-    good=layout(
-        '{"name": "Beta", "type": "int32", "versions": "0+"}',
-        _array('{"name": "Id", "type": "int32", "versions": "0+"}', _REST).replace("[]Inner", "Inner"),
-    ),
-    bad=layout(
-        _array('{"name": "Id", "type": "int32", "versions": "0+"}', _REST).replace("[]Inner", "Inner"),
-        '{"name": "Beta", "type": "int32", "versions": "0+"}',
-    ),
+    good=layout(field_of("int32", "Beta"), field_of("Inner", fields=[_ID, _REST])),
+    bad=layout(field_of("Inner", fields=[_ID, _REST]), field_of("int32", "Beta")),
 )
 def endless_struct(draft: Draft) -> Iterator[Finding]:
     endless = _endless(_structs(draft))
@@ -170,6 +151,3 @@ def _set(versions: Versions) -> _VersionSet:
 
 def _lowest(versions: _VersionSet) -> int:
     return (versions & -versions).bit_length() - 1
-
-
-RULES = (sorted_key, empty_struct, endless_element, endless_struct)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kipgen.rules.examples import ALPHA, layout, spec
+from kipgen.rules.examples import ALPHA, LEAF, field_of, layout, spec
 from kipgen.rules.rule import Finding, draft_rule, layout_field_rule, message_rule
 from kipgen.wire_form import PROPERTIES, REST, VERSION, has_size
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kipgen.draft import Draft, FieldDraft
-
-_ELEMENT = '{"name": "Leaf", "type": "int32", "versions": "0+"}'
 
 _CHOICES = (("size", "count"), ("presentIf", "absentIf"), ("sizeOf", "checksum", "constant", "bits"))
 """The properties of which a field has one at most."""
@@ -31,10 +29,9 @@ _NAMES = [one.name for one in PROPERTIES.values()]
 
 
 @draft_rule(
-    id="layouts-only",
     summary=f"Only fields of layouts have {', '.join(_NAMES[:-1])} and {_NAMES[-1]}.",
-    good=layout('{"name": "Alpha", "type": "string", "versions": "0+", "size": "uvarint"}'),
-    bad=spec('{"name": "Alpha", "type": "string", "versions": "0+", "size": "uvarint"}'),
+    good=layout(field_of("string", size="uvarint")),
+    bad=spec(field_of("string", size="uvarint")),
 )
 def layouts_only(draft: Draft) -> Iterator[Finding]:
     if draft.message.is_layout or "type" in draft.part.broken:
@@ -47,41 +44,34 @@ def layouts_only(draft: Draft) -> Iterator[Finding]:
 
 
 @message_rule(
-    "type",
-    "apiKey",
-    id="layout-api-key",
+    needs=("type", "apiKey"),
     summary="A layout has no apiKey: it is in no registry.",
     good=layout(ALPHA),
     bad=layout(ALPHA, more='"apiKey": 7'),
 )
-def layout_api_key(draft: Draft) -> Finding | None:
-    if not draft.message.is_layout or draft.message.api_key is None:
-        return None
-    return Finding(draft.part, "a layout is in no registry; leave apiKey out", "apiKey")
+def layout_api_key(draft: Draft) -> Iterator[Finding]:
+    if draft.message.is_layout and draft.message.api_key is not None:
+        yield Finding(draft.part, "a layout is in no registry; leave apiKey out", "apiKey")
 
 
 @message_rule(
-    "type",
-    "flexibleVersions",
-    id="layout-inflexible",
+    needs=("type", "flexibleVersions"),
     summary="A layout has no flexible versions: its bytes are just what its fields say.",
     good=layout(ALPHA),
     bad=spec(ALPHA, type_="layout", flexible="2+"),
 )
-def layout_inflexible(draft: Draft) -> Finding | None:
+def layout_inflexible(draft: Draft) -> Iterator[Finding]:
     flexible = draft.message.flexible_versions
-    if not draft.message.is_layout or flexible.is_empty:
-        return None
-    text = f"flexibleVersions of a layout is {flexible}; write none, or leave it out"
-    return Finding(draft.part, text, "flexibleVersions")
+    if draft.message.is_layout and not flexible.is_empty:
+        text = f"flexibleVersions of a layout is {flexible}; write none, or leave it out"
+        yield Finding(draft.part, text, "flexibleVersions")
 
 
 @layout_field_rule(
-    "type",
-    id="wire-form-type",
+    needs=("type",),
     summary="Each property of layouts goes with certain types: size with what has one, count with arrays, and so on.",
-    good=layout('{"name": "Alpha", "type": "[]int32", "versions": "0+", "count": "varint"}'),
-    bad=layout('{"name": "Alpha", "type": "[]int32", "versions": "0+", "size": "varint"}'),
+    good=layout(field_of("[]int32", count="varint")),
+    bad=layout(field_of("[]int32", size="varint")),
 )
 def wire_form_type(field: FieldDraft, _draft: Draft) -> Iterator[Finding]:
     type_ = field.spec.type
@@ -91,13 +81,9 @@ def wire_form_type(field: FieldDraft, _draft: Draft) -> Iterator[Finding]:
 
 
 @layout_field_rule(
-    id="wire-form-choice",
     summary="A field has a size or a count, presentIf or absentIf, and one of sizeOf, checksum, constant and bits.",
-    good=layout('{"name": "Alpha", "type": "int8", "versions": "0+", "constant": "version"}'),
-    bad=layout(
-        '{"name": "Alpha", "type": "int8", "versions": "0+", "constant": "version",\n'
-        '      "bits": [{"name": "IsLast", "bits": "0"}]}'
-    ),
+    good=layout(field_of("int8", constant="version")),
+    bad=layout(field_of("int8", constant="version", bits=[{"name": "IsLast", "bits": "0"}])),
 )
 def wire_form_choice(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     for choice in _CHOICES:
@@ -107,12 +93,11 @@ def wire_form_choice(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 
 @layout_field_rule(
-    "type",
-    id="no-attribute",
+    needs=("type",),
     summary="An integer that is computed or made of bits is no attribute: it has no default, mapKey or entityType. "
     "Nor has it an encoding, but for sizeOf; nor ignorable, but for bits.",
-    good=layout('{"name": "Alpha", "type": "int32", "versions": "0+", "sizeOf": "rest", "encoding": "packed32"}'),
-    bad=layout('{"name": "Alpha", "type": "int32", "versions": "0+", "sizeOf": "rest", "default": "7"}'),
+    good=layout(field_of("int32", sizeOf="rest", encoding="packed32")),
+    bad=layout(field_of("int32", sizeOf="rest", default="7")),
 )
 def no_attribute(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     # Nothing is said about an encoding where the type has none anyway.
@@ -126,13 +111,10 @@ def no_attribute(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 
 @layout_field_rule(
-    "type",
-    "constant",
-    "versions",
-    id="constant-fits",
+    needs=("type", "constant", "versions"),
     summary="A constant is a value of its type, the number of every version if it is version.",
-    good=layout('{"name": "Alpha", "type": "int8", "versions": "0+", "constant": "127"}'),
-    bad=layout('{"name": "Alpha", "type": "int8", "versions": "0+", "constant": "128"}'),
+    good=layout(field_of("int8", constant="127")),
+    bad=layout(field_of("int8", constant="128")),
 )
 def constant_fits(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     constant, present = field.spec.wire.constant, field.present
@@ -146,16 +128,10 @@ def constant_fits(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 
 @layout_field_rule(
-    "type",
-    "bits",
-    id="bits-width",
+    needs=("type", "bits"),
     summary="Bits are within their integer: 0 to 7 of an int8, 0 to 31 of an int32 or uint32.",
-    good=layout(
-        '{"name": "Alpha", "type": "int8", "versions": "0+", "bits": [{"name": "Codec", "bits": "5-7"}]}',
-    ),
-    bad=layout(
-        '{"name": "Alpha", "type": "int8", "versions": "0+", "bits": [{"name": "Codec", "bits": "6-8"}]}',
-    ),
+    good=layout(field_of("int8", bits=[{"name": "Codec", "bits": "5-7"}])),
+    bad=layout(field_of("int8", bits=[{"name": "Codec", "bits": "6-8"}])),
 )
 def bits_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if not field.spec.type.is_integer:
@@ -168,17 +144,10 @@ def bits_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 
 @layout_field_rule(
-    "bits",
-    id="bits-overlap",
+    needs=("bits",),
     summary="No bit has two names.",
-    good=layout(
-        '{"name": "Alpha", "type": "int8", "versions": "0+", "bits": [\n'
-        '      {"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "3"}]}'
-    ),
-    bad=layout(
-        '{"name": "Alpha", "type": "int8", "versions": "0+", "bits": [\n'
-        '      {"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "2"}]}'
-    ),
+    good=layout(field_of("int8", bits=[{"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "3"}])),
+    bad=layout(field_of("int8", bits=[{"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "2"}])),
 )
 def bits_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     owners: dict[int, str] = {}
@@ -192,23 +161,14 @@ def bits_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 
 @layout_field_rule(
-    "type",
-    "nullableVersions",
-    "versions",
-    "size",
-    "count",
-    "presentIf",
-    "absentIf",
-    "sizeOnlyWith",
-    id="null-form",
+    needs=("type", "nullableVersions", "versions", "size", "count", "presentIf", "absentIf", "sizeOnlyWith"),
     summary="A field that may be null can say so: a uvarint, a rest and a size that may be missing cannot, "
     "so presentIf or absentIf does.",
     good=layout(
-        '{"name": "Flags", "type": "int8", "versions": "0+", "bits": [{"name": "IsNull", "bits": "0"}]}',
-        '{"name": "Alpha", "type": "bytes", "versions": "0+", "size": "rest", "nullableVersions": "0+",\n'
-        '      "absentIf": "IsNull"}',
+        field_of("int8", "Flags", bits=[{"name": "IsNull", "bits": "0"}]),
+        field_of("bytes", size="rest", nullableVersions="0+", absentIf="IsNull"),
     ),
-    bad=layout('{"name": "Alpha", "type": "bytes", "versions": "0+", "size": "rest", "nullableVersions": "0+"}'),
+    bad=layout(field_of("bytes", size="rest", nullableVersions="0+")),
 )
 def null_form(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     wire, type_ = field.spec.wire, field.spec.type
@@ -222,15 +182,10 @@ def null_form(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 
 @layout_field_rule(
-    "type",
-    "nullableVersions",
-    "versions",
-    id="null-struct",
+    needs=("type", "nullableVersions", "versions"),
     summary="A struct of a layout is never null: the marker that tells it belongs to other messages.",
-    good=layout(f'{{"name": "Alpha", "type": "Inner", "versions": "0+", "fields": [{_ELEMENT}]}}'),
-    bad=layout(
-        f'{{"name": "Alpha", "type": "Inner", "versions": "0+", "nullableVersions": "0+", "fields": [{_ELEMENT}]}}'
-    ),
+    good=layout(field_of("Inner", fields=[LEAF])),
+    bad=layout(field_of("Inner", nullableVersions="0+", fields=[LEAF])),
 )
 def null_struct(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.spec.type.is_struct and _may_be_null(field):
@@ -239,21 +194,10 @@ def null_struct(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 
 @layout_field_rule(
-    "type",
-    "nullableVersions",
-    "versions",
-    "sorted",
-    "sameLengthAs",
-    id="null-order",
+    needs=("type", "nullableVersions", "versions", "sorted", "sameLengthAs"),
     summary="An array that is sorted, or as long as another, is never null.",
-    good=layout(
-        '{"name": "Alpha", "type": "[]int32", "versions": "0+"}',
-        '{"name": "Beta", "type": "[]int32", "versions": "0+", "sameLengthAs": "Alpha"}',
-    ),
-    bad=layout(
-        '{"name": "Alpha", "type": "[]int32", "versions": "0+"}',
-        '{"name": "Beta", "type": "[]int32", "versions": "0+", "sameLengthAs": "Alpha", "nullableVersions": "0+"}',
-    ),
+    good=layout(field_of("[]int32"), field_of("[]int32", "Beta", sameLengthAs="Alpha")),
+    bad=layout(field_of("[]int32"), field_of("[]int32", "Beta", sameLengthAs="Alpha", nullableVersions="0+")),
 )
 def null_order(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     wire = field.spec.wire
@@ -267,19 +211,3 @@ def _may_be_null(field: FieldDraft) -> bool:
     """Whether there is a version in which the field may be null."""
     versions = field.spec.versions if field.present is None else field.present
     return not versions.intersect(field.spec.nullable_versions).is_empty
-
-
-RULES = (
-    layouts_only,
-    layout_api_key,
-    layout_inflexible,
-    wire_form_type,
-    wire_form_choice,
-    no_attribute,
-    constant_fits,
-    bits_width,
-    bits_overlap,
-    null_form,
-    null_struct,
-    null_order,
-)

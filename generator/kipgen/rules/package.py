@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from kipgen.names import module_name
 from kipgen.rules.examples import ALPHA, spec
-from kipgen.rules.rule import Entry, Finding, Folder, folder_rule
+from kipgen.rules.rule import Entry, Finding, Folder, folder_rule, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kipgen.draft import Part
-    from kipgen.spec import MessageSpec
 
 _PARTNERS = {
     "request": "response",
@@ -26,19 +25,18 @@ _Key = tuple[str, str, int]
 """The registry, the message type in it, and the API key."""
 
 
-def _request(name: str = "ProbeRequest", key: int = 900, valid: str = "0-3", flexible: str = "2+") -> str:
-    return spec(name=name, type_="request", valid=valid, flexible=flexible, more=f'"apiKey": {key}')
+def _request(name: str = "ProbeRequest", key: int = 900) -> str:
+    return spec(name=name, type_="request", more=f'"apiKey": {key}')
 
 
-def _response(name: str = "ProbeResponse", key: int = 900, valid: str = "0-3", flexible: str = "2+") -> str:
-    return spec(name=name, type_="response", valid=valid, flexible=flexible, more=f'"apiKey": {key}')
+def _response(name: str = "ProbeResponse", key: int = 900, valid: str = "0-3") -> str:
+    return spec(name=name, type_="response", valid=valid, more=f'"apiKey": {key}')
 
 
 _PAIR = (_request(), _response())
 
 
 @folder_rule(
-    id="api-key-missing",
     summary="In a package, requests, responses and metadata records have an apiKey.",
     good=spec(name="ProbeRecord", type_="metadata", more='"apiKey": 5'),
     bad=spec(name="ProbeRecord", type_="metadata"),
@@ -51,23 +49,18 @@ def api_key_missing(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="api-key-taken",
     summary="An API key stands for one message of its type: in the package for requests and responses, "
     "in its own folder for metadata and coordinator records.",
     good=(*_PAIR, _request("OtherRequest", 901), _response("OtherResponse", 901)),
     bad=(*_PAIR, _request("OtherRequest", 900)),
 )
 def api_key_taken(folder: Folder) -> Iterator[Finding]:
-    seen: dict[_Key, Entry] = {}
-    for entry, key in _registered(folder):
-        first = seen.setdefault(key, entry)
-        if first is not entry:
-            text = f"apiKey {key[2]} is that of {first.draft.message.name} ({first.draft.part.place('apiKey')})"
-            yield Finding(entry.draft.part, f"{text}; choose another", "apiKey")
+    for (entry, key), (first, _) in repeated(_registered(folder), lambda it: it[1]):
+        text = f"apiKey {key[2]} is that of {first.draft.message.name} ({first.draft.part.place('apiKey')})"
+        yield Finding(entry.draft.part, f"{text}; choose another", "apiKey")
 
 
 @folder_rule(
-    id="pair-missing",
     summary="A request and a response, a coordinator key and a coordinator value with one apiKey go together.",
     good=_PAIR,
     bad=_request(),
@@ -84,7 +77,6 @@ def pair_missing(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="request-name",
     summary="In a package, a request's name ends in Request; the API is named by the rest.",
     good=_PAIR,
     bad=(_request("ProbeQuestion"), _response()),
@@ -97,7 +89,6 @@ def request_name(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="response-name",
     summary="In a package, a response is named as its request, but ends in Response.",
     good=_PAIR,
     bad=(_request(), _response("ProbeAnswer")),
@@ -114,10 +105,9 @@ def response_name(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="pair-versions",
     summary="A request and its response have the same validVersions and flexibleVersions.",
     good=_PAIR,
-    bad=(_request(valid="0-3"), _response(valid="0-2")),
+    bad=(_request(), _response(valid="0-2")),
 )
 def pair_versions(folder: Folder) -> Iterator[Finding]:
     for request, response in _pairs(folder):
@@ -137,7 +127,6 @@ def _unequal(part: Part, text: str, property_: str) -> Finding:
 
 
 @folder_rule(
-    id="coordinator-name",
     summary="In a package, a coordinator key's name ends in Key, a value's in Value; the record is named by the rest.",
     good=(
         spec(name="ProbeKey", type_="coordinator-key", valid="0", flexible="none", more='"apiKey": 3'),
@@ -158,35 +147,27 @@ def coordinator_name(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    id="message-name-taken",
     summary="The messages of a package have different names.",
     good=(spec(name="Probe"), spec(name="Other")),
     bad=(spec(name="Probe"), spec(ALPHA.replace("Alpha", "Beta"), name="Probe")),
 )
 def message_name_taken(folder: Folder) -> Iterator[Finding]:
-    seen: dict[str, Entry] = {}
-    for entry in _named(folder):
-        first = seen.setdefault(entry.draft.message.name, entry)
-        if first is not entry:
-            text = f"there is a message of this name already ({first.draft.part.place()}); rename one of the two"
-            yield Finding(entry.draft.part, text)
+    for entry, first in repeated(_named(folder), lambda it: it.draft.message.name):
+        text = f"there is a message of this name already ({first.draft.part.place()}); rename one of the two"
+        yield Finding(entry.draft.part, text)
 
 
 @folder_rule(
-    id="module-name-clash",
     summary="The messages of a package have different module names, too.",
     good=(spec(name="FooBar"), spec(name="FooBaz")),
     bad=(spec(name="FooBar"), spec(name="FooBAR")),
 )
 def module_name_clash(folder: Folder) -> Iterator[Finding]:
-    seen: dict[str, MessageSpec] = {}
-    for entry in _named(folder):
-        message = entry.draft.message
-        module = module_name(message.name)
-        first = seen.setdefault(module, message)
-        if first.name != message.name:
-            text = f"as {first.name} ({first.place}), the message becomes the module {module!r}; rename one of the two"
-            yield Finding(entry.draft.part, text)
+    for entry, other in repeated(_named(folder), lambda it: module_name(it.draft.message.name)):
+        name, first = entry.draft.message.name, other.draft.message
+        if first.name != name:
+            clash = f"as {first.name} ({first.place}), the message becomes the module {module_name(name)!r}"
+            yield Finding(entry.draft.part, f"{clash}; rename one of the two")
 
 
 def _lacks_key(entry: Entry) -> bool:
@@ -216,16 +197,3 @@ def _pairs(folder: Folder) -> Iterator[tuple[Entry, Entry]]:
         responses = by_key.get((registry, "response", api_key), [])
         if type_ == "request" and len(requests) == len(responses) == 1:
             yield requests[0], responses[0]
-
-
-RULES = (
-    api_key_missing,
-    api_key_taken,
-    pair_missing,
-    request_name,
-    response_name,
-    pair_versions,
-    coordinator_name,
-    message_name_taken,
-    module_name_clash,
-)

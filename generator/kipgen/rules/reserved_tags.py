@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kipgen.rules.examples import spec
+from kipgen.rules.examples import field_of, spec
 from kipgen.rules.rule import Finding, body_rule, draft_rule, field_rule
 
 if TYPE_CHECKING:
@@ -12,12 +12,11 @@ if TYPE_CHECKING:
 
     from kipgen.draft import Body, Draft, FieldDraft
 
-_TAG_1 = '{"name": "Alpha", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 1}'
-_TAG_0 = '{"name": "Alpha", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 0}'
+_TAG_1 = field_of("int32", versions="2+", taggedVersions="2+", tag=1)
+_TAG_0 = field_of("int32", versions="2+", taggedVersions="2+", tag=0)
 
 
 @body_rule(
-    id="reserved-tag-used",
     summary="A reserved tag is no field's tag: older peers may still send what it once meant (KIP-482).",
     good=spec(_TAG_0, more='"reservedTags": [1]'),
     bad=spec(_TAG_0, more='"reservedTags": [0]'),
@@ -31,7 +30,6 @@ def reserved_tag_used(body: Body, _: Draft) -> Iterator[Finding]:
 
 
 @body_rule(
-    id="reserved-tag-twice",
     summary="reservedTags names each tag once.",
     good=spec(_TAG_0, more='"reservedTags": [1, 2]'),
     bad=spec(_TAG_0, more='"reservedTags": [1, 1]'),
@@ -43,7 +41,6 @@ def reserved_tag_twice(body: Body, _: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    id="reserved-tags-inflexible",
     summary="Only a message with flexible versions reserves tags; others never had any (KIP-482).",
     good=spec(flexible="2+", more='"reservedTags": [0]'),
     bad=spec(flexible="none", more='"reservedTags": [0]'),
@@ -58,31 +55,19 @@ def reserved_tags_inflexible(draft: Draft) -> Iterator[Finding]:
 
 
 @field_rule(
-    "type",
-    id="reserved-tags-place",
+    needs=("type", "reservedTags"),
     summary="reservedTags stand where the fields are: in the message, in a common struct, or in the field "
     "that brings its struct along.",
-    good=spec(
-        '{"name": "Alpha", "type": "Inner", "versions": "2+", "reservedTags": [0], "fields": [\n' f"      {_TAG_1}]}}"
-    ),
-    bad=spec('{"name": "Alpha", "type": "int32", "versions": "2+", "reservedTags": [0]}'),
+    good=spec(field_of("Inner", versions="2+", reservedTags=[0], fields=[_TAG_1])),
+    bad=spec(field_of("int32", versions="2+", reservedTags=[0])),
 )
-def reserved_tags_place(field: FieldDraft, draft: Draft) -> Finding | None:
-    if "reservedTags" not in field.part.given or "reservedTags" in field.part.broken:
-        return None
+def reserved_tags_place(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
+    if "reservedTags" not in field.part.given:
+        return
+    struct = draft.common.get(field.spec.type.element)
     if not field.spec.type.has_struct:
         text = f"{field.spec.type} has no fields, so no tags; leave reservedTags out"
-        return Finding(field.part, text, "reservedTags")
-    struct = draft.common.get(field.spec.type.element)
-    if struct is None:
-        return None
-    text = f"{struct.spec.name} is a common struct (line {struct.part.place().line}); reserve its tags there"
-    return Finding(field.part, text, "reservedTags")
-
-
-RULES = (
-    reserved_tag_used,
-    reserved_tag_twice,
-    reserved_tags_inflexible,
-    reserved_tags_place,
-)
+        yield Finding(field.part, text, "reservedTags")
+    elif struct is not None:
+        text = f"{struct.spec.name} is a common struct (line {struct.part.place().line}); reserve its tags there"
+        yield Finding(field.part, text, "reservedTags")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict, Unpack
+from typing import NotRequired, TypedDict, TypeVar, Unpack
 
 from kipgen.draft import Body, Draft, FieldDraft, Part
 from kipgen.problems import Problem, Severity
@@ -41,7 +41,9 @@ class Folder:
     """Whether name, type and key of every file are known; if not, nothing can be said to be missing."""
 
 
+T = TypeVar("T")
 Check = Callable[[Draft], Iterable[Finding]]
+PartCheck = Callable[[T, Draft], Iterable[Finding]]
 FolderCheck = Callable[[Folder], Iterable[Finding]]
 
 
@@ -67,27 +69,24 @@ class Rule:
 
     def judge(self, draft: Draft, kafka: bool) -> Iterator[Problem]:
         """What the rule finds in one message."""
-        severity = self.severity_for(kafka)
-        if self.check is not None and severity is not None:
-            for finding in self.check(draft):
-                yield self._problem(finding, severity)
+        return self._problems(self.check, draft, kafka)
 
     def judge_folder(self, folder: Folder, kafka: bool) -> Iterator[Problem]:
         """What the rule finds between the messages of a folder."""
-        severity = self.severity_for(kafka)
-        if self.folder_check is not None and severity is not None:
-            for finding in self.folder_check(folder):
-                yield self._problem(finding, severity)
+        return self._problems(self.folder_check, folder, kafka)
 
-    def _problem(self, finding: Finding, severity: Severity) -> Problem:
-        place = finding.part.place(finding.property, *finding.below)
-        return Problem(place, finding.part.names, self.id, finding.text, severity)
+    def _problems(self, check: Callable[[T], Iterable[Finding]] | None, judged: T, kafka: bool) -> Iterator[Problem]:
+        severity = self.severity_for(kafka)
+        if check is None or severity is None:
+            return
+        for finding in check(judged):
+            place = finding.part.place(finding.property, *finding.below)
+            yield Problem(place, finding.part.names, self.id, finding.text, severity)
 
 
 class Profile(TypedDict):
-    """All of a rule but its check, as the decorators take it."""
+    """All of a rule but its check and its id, as the decorators take it."""
 
-    id: str
     summary: str
     good: str | tuple[str, ...]
     bad: str | tuple[str, ...]
@@ -95,126 +94,116 @@ class Profile(TypedDict):
     kafka: NotRequired[Severity | None]
 
 
-def reading_rule(**profile: Unpack[Profile]) -> Rule:
+def reading_rule(id_: str, **profile: Unpack[Profile]) -> Rule:
     """A rule that is enforced while a file is read."""
-    return _rule(profile)
+    return _rule(id_, profile)
 
 
-def message_rule(*needs: str, **profile: Unpack[Profile]) -> Callable[[Callable[[Draft], Finding | None]], Rule]:
+def repeated(items: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
+    """The items whose key an earlier one has, each with the first one that has it."""
+    first: dict[object, T] = {}
+    for item in items:
+        earlier = first.setdefault(key(item), item)
+        if earlier is not item:
+            yield item, earlier
+
+
+# The decorators. A rule is called as the function that it is made of, with hyphens: `tag_gap` makes the rule `tag-gap`.
+
+
+def message_rule(needs: tuple[str, ...], **profile: Unpack[Profile]) -> Callable[[Check], Rule]:
     """Make a rule of a function that judges a message by its own properties.
 
     Args:
         needs: the properties that it looks at; it is not asked when one of them is known to be wrong. Nor is it asked
             about a retired message.
-        profile: what the rule is called and how it is explained.
+        profile: how the rule is explained.
     """
+    return _of_drafts(lambda draft: not draft.is_retired and draft.part.broken.isdisjoint(needs), profile)
 
-    def decorate(judge: Callable[[Draft], Finding | None]) -> Rule:
-        def check(draft: Draft) -> Iterator[Finding]:
-            if not draft.is_retired and draft.part.broken.isdisjoint(needs) and (finding := judge(draft)):
-                yield finding
 
-        return _rule(profile, check)
+def draft_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
+    """Make a rule of a function that judges a whole message with its structs."""
+    return _of_drafts(lambda _: True, profile)
 
-    return decorate
+
+def layout_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
+    """Make a rule of a function that judges a whole layout; not asked while something about a field is wrong."""
+    return _of_drafts(lambda draft: _is_layout(draft) and not _is_any_broken(draft.fields), profile)
 
 
 def field_rule(
-    *needs: str, message: tuple[str, ...] = (), **profile: Unpack[Profile]
-) -> Callable[[Callable[[FieldDraft, Draft], Finding | None]], Rule]:
+    needs: tuple[str, ...] = (), message: tuple[str, ...] = (), **profile: Unpack[Profile]
+) -> Callable[[PartCheck[FieldDraft]], Rule]:
     """Make a rule of a function that judges a field by its own properties and by those of its message.
 
     Args:
         needs: the field's properties that it looks at; it is not asked when one of them is known to be wrong.
         message: the message's properties that it looks at; likewise, and not in a retired message either.
-        profile: what the rule is called and how it is explained.
+        profile: how the rule is explained.
     """
 
-    def decorate(judge: Callable[[FieldDraft, Draft], Finding | None]) -> Rule:
-        def check(draft: Draft) -> Iterator[Finding]:
-            if message and (draft.is_retired or not draft.part.broken.isdisjoint(message)):
-                return
-            for field in draft.fields:
-                if field.part.broken.isdisjoint(needs) and (finding := judge(field, draft)):
-                    yield finding
+    def fields(draft: Draft) -> Iterator[FieldDraft]:
+        if not message or (not draft.is_retired and draft.part.broken.isdisjoint(message)):
+            yield from _unbroken(draft.fields, needs)
 
-        return _rule(profile, check)
-
-    return decorate
-
-
-def body_rule(**profile: Unpack[Profile]) -> Callable[[Callable[[Body, Draft], Iterable[Finding]]], Rule]:
-    """Make a rule of a function that judges the fields of one message or struct together."""
-
-    def decorate(judge: Callable[[Body, Draft], Iterable[Finding]]) -> Rule:
-        def check(draft: Draft) -> Iterator[Finding]:
-            for body in draft.bodies:
-                yield from judge(body, draft)
-
-        return _rule(profile, check)
-
-    return decorate
+    return _of_parts(fields, profile)
 
 
 def layout_field_rule(
-    *needs: str, **profile: Unpack[Profile]
-) -> Callable[[Callable[[FieldDraft, Draft], Iterable[Finding]]], Rule]:
-    """Make a rule of a function that judges a field of a layout by its own properties.
-
-    Args:
-        needs: the field's properties that it looks at; it is not asked when one of them is known to be wrong.
-        profile: what the rule is called and how it is explained.
-    """
-
-    def decorate(judge: Callable[[FieldDraft, Draft], Iterable[Finding]]) -> Rule:
-        def check(draft: Draft) -> Iterator[Finding]:
-            for field in draft.fields if _is_layout(draft) else ():
-                if field.part.broken.isdisjoint(needs):
-                    yield from judge(field, draft)
-
-        return _rule(profile, check)
-
-    return decorate
+    needs: tuple[str, ...] = (), **profile: Unpack[Profile]
+) -> Callable[[PartCheck[FieldDraft]], Rule]:
+    """Make a rule of a function that judges a field of a layout; the arguments are those of `field_rule`."""
+    return _of_parts(lambda draft: _unbroken(draft.fields, needs) if _is_layout(draft) else (), profile)
 
 
-def layout_body_rule(**profile: Unpack[Profile]) -> Callable[[Callable[[Body], Iterable[Finding]]], Rule]:
+def body_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[Body]], Rule]:
+    """Make a rule of a function that judges the fields of one message or struct together."""
+    return _of_parts(lambda draft: draft.bodies, profile)
+
+
+def layout_body_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[Body]], Rule]:
     """Make a rule of a function that judges the fields of a layout, or of a struct in it, together.
 
     It is not asked while something about one of these fields is known to be wrong.
     """
 
-    def decorate(judge: Callable[[Body], Iterable[Finding]]) -> Rule:
-        def check(draft: Draft) -> Iterator[Finding]:
-            for body in draft.bodies if _is_layout(draft) else ():
-                if not any(field.part.broken for field in body.fields):
-                    yield from judge(body)
+    def bodies(draft: Draft) -> Iterator[Body]:
+        if _is_layout(draft):
+            yield from (body for body in draft.bodies if not _is_any_broken(body.fields))
 
-        return _rule(profile, check)
-
-    return decorate
-
-
-def layout_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
-    """Make a rule of a function that judges a whole layout; not asked while something about a field is wrong."""
-
-    def decorate(judge: Check) -> Rule:
-        def check(draft: Draft) -> Iterator[Finding]:
-            if _is_layout(draft) and not any(field.part.broken for field in draft.fields):
-                yield from judge(draft)
-
-        return _rule(profile, check)
-
-    return decorate
-
-
-def draft_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
-    """Make a rule of a function that judges a whole message with its structs."""
-    return lambda check: _rule(profile, check)
+    return _of_parts(bodies, profile)
 
 
 def folder_rule(**profile: Unpack[Profile]) -> Callable[[FolderCheck], Rule]:
     """Make a rule of a function that judges the messages of a folder together."""
-    return lambda check: _rule(profile, folder_check=check)
+    return lambda check: _rule(_id_of(check), profile, folder_check=check)
+
+
+def _of_drafts(is_asked: Callable[[Draft], bool], profile: Profile) -> Callable[[Check], Rule]:
+    """The decorator for functions that are asked about some messages."""
+    return lambda judge: _rule(_id_of(judge), profile, lambda draft: judge(draft) if is_asked(draft) else ())
+
+
+def _of_parts(parts: Callable[[Draft], Iterable[T]], profile: Profile) -> Callable[[PartCheck[T]], Rule]:
+    """The decorator for functions that are asked about some parts of a message."""
+
+    def decorate(judge: PartCheck[T]) -> Rule:
+        def check(draft: Draft) -> Iterator[Finding]:
+            for part in parts(draft):
+                yield from judge(part, draft)
+
+        return _rule(_id_of(judge), profile, check)
+
+    return decorate
+
+
+def _unbroken(fields: Iterable[FieldDraft], needs: Iterable[str]) -> Iterator[FieldDraft]:
+    return (field for field in fields if field.part.broken.isdisjoint(needs))
+
+
+def _is_any_broken(fields: Iterable[FieldDraft]) -> bool:
+    return any(field.part.broken for field in fields)
 
 
 def _is_layout(draft: Draft) -> bool:
@@ -222,10 +211,14 @@ def _is_layout(draft: Draft) -> bool:
     return draft.message.is_layout and not draft.is_retired and draft.part.broken.isdisjoint(("type", "validVersions"))
 
 
-def _rule(profile: Profile, check: Check | None = None, folder_check: FolderCheck | None = None) -> Rule:
+def _id_of(function: Callable[..., object]) -> str:
+    return function.__name__.replace("_", "-")
+
+
+def _rule(id_: str, profile: Profile, check: Check | None = None, folder_check: FolderCheck | None = None) -> Rule:
     good, bad = profile["good"], profile["bad"]
     return Rule(
-        id=profile["id"],
+        id=id_,
         summary=profile["summary"],
         good=(good,) if isinstance(good, str) else good,
         bad=(bad,) if isinstance(bad, str) else bad,

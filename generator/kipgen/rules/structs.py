@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kipgen.rules.examples import spec
-from kipgen.rules.rule import Finding, draft_rule
+from kipgen.rules.examples import LEAF, field_of, spec, struct_named
+from kipgen.rules.rule import Finding, draft_rule, repeated
 from kipgen.source import MAX_DEPTH
 from kipwire.types import TYPES
 
@@ -17,60 +17,31 @@ if TYPE_CHECKING:
 MAX_STRUCTS = MAX_DEPTH // 2
 """How deep common structs may stand one in another: as inline ones, which take two levels of a file each."""
 
-_SHARED = (
-    '{"name": "Shared", "versions": "0+", "fields": [\n      {"name": "Leaf", "type": "int32", "versions": "0+"}]}'
-)
+_SHARED = struct_named("Shared", LEAF)
 
 
 def _chain(count: int) -> tuple[str, ...]:
     """Common structs S1, S2 and so on, each in the one before."""
-    used = [f'[{{"name": "Next", "type": "S{number + 1}", "versions": "0+"}}]' for number in range(1, count)]
-    fields = [*used, "[]"]
-    return tuple(f'{{"name": "S{at}", "versions": "0+", "fields": {one}}}' for at, one in enumerate(fields, 1))
+    users = [struct_named(f"S{number}", field_of(f"S{number + 1}", "Next")) for number in range(1, count)]
+    return (*users, struct_named(f"S{count}"))
 
 
 @draft_rule(
-    id="inline-struct-twice",
     summary="A struct that several fields use is a common struct; an inline struct has one use.",
-    good=spec(
-        '{"name": "Alpha", "type": "Shared", "versions": "0+"}',
-        '{"name": "Beta", "type": "[]Shared", "versions": "0+"}',
-        common=(_SHARED,),
-    ),
-    bad=spec(
-        '{"name": "Alpha", "type": "Inner", "versions": "0+", "fields": [\n'
-        '      {"name": "Leaf", "type": "int32", "versions": "0+"}]}',
-        '{"name": "Beta", "type": "[]Inner", "versions": "0+", "fields": []}',
-    ),
+    good=spec(field_of("Shared"), field_of("[]Shared", "Beta"), common=(_SHARED,)),
+    bad=spec(field_of("Inner", fields=[LEAF]), field_of("[]Inner", "Beta", fields=[])),
 )
 def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
-    seen: dict[str, Body] = {}
-    for body in draft.bodies:
-        if body.kind == "inline" and not _in_common_struct(body) and "type" not in body.part.broken:
-            first = seen.setdefault(body.spec.name, body)
-            if first is not body:
-                text = f"{body.spec.name} is used in line {first.part.place('type').line} already"
-                yield Finding(body.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
+    inline = (body for body in draft.bodies if body.kind == "inline" and not _in_common_struct(body))
+    for body, first in repeated((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
+        text = f"{body.spec.name} is used in line {first.part.place('type').line} already"
+        yield Finding(body.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
 
 
 @draft_rule(
-    id="inline-in-common",
     summary="The structs that a common struct uses are common structs, too.",
-    good=spec(
-        '{"name": "Alpha", "type": "Outer", "versions": "0+"}',
-        common=(
-            '{"name": "Outer", "versions": "0+", "fields": [\n'
-            '      {"name": "Inside", "type": "Shared", "versions": "0+"}]}',
-            _SHARED,
-        ),
-    ),
-    bad=spec(
-        '{"name": "Alpha", "type": "Outer", "versions": "0+"}',
-        common=(
-            '{"name": "Outer", "versions": "0+", "fields": [\n'
-            '      {"name": "Inside", "type": "Inner", "versions": "0+", "fields": []}]}',
-        ),
-    ),
+    good=spec(field_of("Outer"), common=(struct_named("Outer", field_of("Shared", "Inside")), _SHARED)),
+    bad=spec(field_of("Outer"), common=(struct_named("Outer", field_of("Inner", "Inside", fields=[])),)),
 )
 def inline_in_common(draft: Draft) -> Iterator[Finding]:
     for body in draft.bodies:
@@ -82,14 +53,9 @@ def inline_in_common(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    id="common-struct-fields",
     summary="A field that uses a common struct has no fields of its own.",
-    good=spec('{"name": "Alpha", "type": "Shared", "versions": "0+"}', common=(_SHARED,)),
-    bad=spec(
-        '{"name": "Alpha", "type": "Shared", "versions": "0+", "fields": [\n'
-        '      {"name": "Leaf", "type": "int32", "versions": "0+"}]}',
-        common=(_SHARED,),
-    ),
+    good=spec(field_of("Shared"), common=(_SHARED,)),
+    bad=spec(field_of("Shared", fields=[LEAF]), common=(_SHARED,)),
 )
 def common_struct_fields(draft: Draft) -> Iterator[Finding]:
     for field, struct in _common_uses(draft):
@@ -99,16 +65,9 @@ def common_struct_fields(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    id="common-struct-versions",
     summary="A common struct exists in all versions in which it is used.",
-    good=spec(
-        '{"name": "Alpha", "type": "Shared", "versions": "1+"}',
-        common=('{"name": "Shared", "versions": "1+"}',),
-    ),
-    bad=spec(
-        '{"name": "Alpha", "type": "Shared", "versions": "0+"}',
-        common=('{"name": "Shared", "versions": "1+"}',),
-    ),
+    good=spec(field_of("Shared", versions="1+"), common=(struct_named("Shared", versions="1+"),)),
+    bad=spec(field_of("Shared"), common=(struct_named("Shared", versions="1+"),)),
 )
 def common_struct_versions(draft: Draft) -> Iterator[Finding]:
     for field, struct in _common_uses(draft):
@@ -121,19 +80,9 @@ def common_struct_versions(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    id="recursive-struct",
     summary="No struct contains itself, directly or through others.",
-    good=spec(
-        '{"name": "Alpha", "type": "Node", "versions": "0+"}',
-        common=('{"name": "Node", "versions": "0+"}',),
-    ),
-    bad=spec(
-        '{"name": "Alpha", "type": "Node", "versions": "0+"}',
-        common=(
-            '{"name": "Node", "versions": "0+", "fields": [\n'
-            '      {"name": "Next", "type": "[]Node", "versions": "0+"}]}',
-        ),
-    ),
+    good=spec(field_of("Node"), common=(struct_named("Node"),)),
+    bad=spec(field_of("Node"), common=(struct_named("Node", field_of("[]Node", "Next")),)),
 )
 def recursive_struct(draft: Draft) -> Iterator[Finding]:
     common = draft.common
@@ -148,10 +97,9 @@ def recursive_struct(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    id="struct-depth",
     summary=f"Common structs stand one in another at most {MAX_STRUCTS} deep.",
-    good=spec('{"name": "Alpha", "type": "S1", "versions": "0+"}', common=_chain(MAX_STRUCTS)),
-    bad=spec('{"name": "Alpha", "type": "S1", "versions": "0+"}', common=_chain(MAX_STRUCTS + 1)),
+    good=spec(field_of("S1"), common=_chain(MAX_STRUCTS)),
+    bad=spec(field_of("S1"), common=_chain(MAX_STRUCTS + 1)),
 )
 def struct_depth(draft: Draft) -> Iterator[Finding]:
     common = draft.common
@@ -162,13 +110,9 @@ def struct_depth(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    id="duplicate-struct",
     summary="Common structs have different names.",
-    good=spec('{"name": "Alpha", "type": "Shared", "versions": "0+"}', common=(_SHARED,)),
-    bad=spec(
-        '{"name": "Alpha", "type": "Shared", "versions": "0+"}',
-        common=('{"name": "Shared", "versions": "0+"}', '{"name": "Shared", "versions": "0+"}'),
-    ),
+    good=spec(field_of("Shared"), common=(_SHARED,)),
+    bad=spec(field_of("Shared"), common=(struct_named("Shared"), struct_named("Shared"))),
 )
 def duplicate_struct(draft: Draft) -> Iterator[Finding]:
     for body in draft.bodies:
@@ -180,10 +124,9 @@ def duplicate_struct(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    id="struct-name-clash",
     summary="A struct is not named as its message: both become classes of one module.",
-    good=spec('{"name": "Alpha", "type": "ProbeAlpha", "versions": "0+", "fields": []}'),
-    bad=spec('{"name": "Alpha", "type": "Probe", "versions": "0+", "fields": []}'),
+    good=spec(field_of("ProbeAlpha", fields=[])),
+    bad=spec(field_of("Probe", fields=[])),
 )
 def struct_name_clash(draft: Draft) -> Iterator[Finding]:
     for body in draft.bodies:
@@ -193,10 +136,9 @@ def struct_name_clash(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    id="undefined-struct",
     summary="A struct has a definition. Without one it is empty, which is mostly a slip such as INT32 for int32.",
-    good=spec('{"name": "Alpha", "type": "Inner", "versions": "0+", "fields": []}'),
-    bad=spec('{"name": "Alpha", "type": "INT32", "versions": "0+"}'),
+    good=spec(field_of("Inner", fields=[])),
+    bad=spec(field_of("INT32")),
     severity="warning",
     kafka="warning",
 )
@@ -263,16 +205,3 @@ def _way_back(name: str, common: dict[str, Body]) -> tuple[str, ...]:
                 before[used] = one
                 waiting.append(used)
     return ()
-
-
-RULES = (
-    inline_struct_twice,
-    inline_in_common,
-    common_struct_fields,
-    common_struct_versions,
-    recursive_struct,
-    struct_depth,
-    duplicate_struct,
-    struct_name_clash,
-    undefined_struct,
-)

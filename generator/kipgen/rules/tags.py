@@ -4,160 +4,137 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kipgen.rules.examples import spec
-from kipgen.rules.rule import Finding, body_rule, field_rule
+from kipgen.rules.examples import field_of, spec
+from kipgen.rules.rule import Finding, body_rule, field_rule, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kipgen.draft import Body, Draft, FieldDraft
+    from kipgen.versions import Versions
 
 
 @field_rule(
-    "tag",
-    "taggedVersions",
-    id="tag-missing",
+    needs=("tag", "taggedVersions"),
     summary="taggedVersions come with a tag.",
-    good=spec('{"name": "Alpha", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 0}'),
-    bad=spec('{"name": "Alpha", "type": "int32", "versions": "2+", "taggedVersions": "2+"}'),
+    good=spec(field_of("int32", versions="2+", taggedVersions="2+", tag=0)),
+    bad=spec(field_of("int32", versions="2+", taggedVersions="2+")),
 )
-def tag_missing(field: FieldDraft, _: Draft) -> Finding | None:
-    if field.spec.tagged_versions.is_empty or field.spec.tag is not None:
-        return None
-    text = "there are taggedVersions, but no tag; add one, or leave taggedVersions out"
-    return Finding(field.part, text, "taggedVersions")
+def tag_missing(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if not field.spec.tagged_versions.is_empty and field.spec.tag is None:
+        text = "there are taggedVersions, but no tag; add one, or leave taggedVersions out"
+        yield Finding(field.part, text, "taggedVersions")
 
 
 @field_rule(
-    "tag",
-    "taggedVersions",
+    needs=("tag", "taggedVersions"),
     message=("flexibleVersions",),
-    id="tag-unused",
     summary="A field with a tag is tagged in some version.",
-    good=spec('{"name": "Alpha", "type": "int32", "versions": "2+", "tag": 0, "taggedVersions": "2+"}'),
-    bad=spec('{"name": "Alpha", "type": "int32", "versions": "2+", "tag": 0, "taggedVersions": "none"}'),
+    good=spec(field_of("int32", versions="2+", tag=0, taggedVersions="2+")),
+    bad=spec(field_of("int32", versions="2+", tag=0, taggedVersions="none")),
 )
-def tag_unused(field: FieldDraft, draft: Draft) -> Finding | None:
+def tag_unused(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
     if field.spec.tag is None or not field.spec.tagged_versions.is_empty:
-        return None
+        return
     if "taggedVersions" in field.part.given:
-        return Finding(field.part, "there is a tag, but taggedVersions is none; leave the tag out", "taggedVersions")
+        yield Finding(field.part, "there is a tag, but taggedVersions is none; leave the tag out", "taggedVersions")
+    else:
+        flexible = _flexible(field, draft)
+        text = f"there is a tag, but none of the field's versions is flexible (flexibleVersions are {flexible})"
+        yield Finding(field.part, f"{text}; leave the tag out, or change the versions", "tag")
+
+
+def _flexible(field: FieldDraft, draft: Draft) -> Versions:
+    """The flexible versions of a field: its own, or those of the message."""
     override = field.spec.flexible_versions
-    flexible = draft.message.flexible_versions if override is None else override
-    text = f"there is a tag, but none of the field's versions is flexible (flexibleVersions are {flexible})"
-    return Finding(field.part, f"{text}; leave the tag out, or change the versions", "tag")
+    return draft.message.flexible_versions if override is None else override
 
 
 @field_rule(
-    "tag",
-    "taggedVersions",
-    id="tagged-versions-open",
+    needs=("tag", "taggedVersions"),
     summary="taggedVersions have no end: a tagged field stays tagged.",
-    good=spec('{"name": "Alpha", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 0}'),
-    bad=spec('{"name": "Alpha", "type": "int32", "versions": "2+", "taggedVersions": "2-3", "tag": 0}'),
+    good=spec(field_of("int32", versions="2+", taggedVersions="2+", tag=0)),
+    bad=spec(field_of("int32", versions="2+", taggedVersions="2-3", tag=0)),
 )
-def tagged_versions_open(field: FieldDraft, _: Draft) -> Finding | None:
+def tagged_versions_open(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     tagged = field.spec.tagged_versions
     if tagged.is_empty or tagged.is_open:
-        return None
+        return
     if "taggedVersions" in field.part.given:
-        return Finding(field.part, f"taggedVersions is {tagged}; write {tagged.lowest}+", "taggedVersions")
-    text = f"the tag would be used in versions {tagged} only; a tagged field stays: write versions without an end"
-    return Finding(field.part, text, "versions" if "versions" in field.part.given else "tag")
+        yield Finding(field.part, f"taggedVersions is {tagged}; write {tagged.lowest}+", "taggedVersions")
+    else:
+        text = f"the tag would be used in versions {tagged} only; a tagged field stays: write versions without an end"
+        yield Finding(field.part, text, "versions" if "versions" in field.part.given else "tag")
 
 
 @field_rule(
-    "tag",
-    "versions",
-    "taggedVersions",
-    id="tagged-outside-versions",
+    needs=("tag", "versions", "taggedVersions"),
     summary="taggedVersions lie within the field's versions.",
-    good=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "taggedVersions": "2+", "tag": 0}'),
-    bad=spec('{"name": "Alpha", "type": "int32", "versions": "3+", "taggedVersions": "2+", "tag": 0}'),
+    good=spec(field_of("int32", taggedVersions="2+", tag=0)),
+    bad=spec(field_of("int32", versions="3+", taggedVersions="2+", tag=0)),
 )
-def tagged_outside_versions(field: FieldDraft, _: Draft) -> Finding | None:
+def tagged_outside_versions(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     versions, tagged = field.spec.versions, field.spec.tagged_versions
-    if versions.contains(tagged):
-        return None
-    text = f"taggedVersions {tagged} reach beyond the field's versions {versions}; write a part of those"
-    return Finding(field.part, text, "taggedVersions")
+    if not versions.contains(tagged):
+        text = f"taggedVersions {tagged} reach beyond the field's versions {versions}; write a part of those"
+        yield Finding(field.part, text, "taggedVersions")
 
 
 @field_rule(
-    "tag",
-    "taggedVersions",
-    "flexibleVersions",
+    needs=("tag", "taggedVersions", "flexibleVersions"),
     message=("flexibleVersions",),
-    id="tagged-outside-flexible",
     summary="Fields are tagged in flexible versions only.",
-    good=spec('{"name": "Alpha", "type": "int32", "versions": "1+", "taggedVersions": "2+", "tag": 0}'),
-    bad=spec('{"name": "Alpha", "type": "int32", "versions": "1+", "taggedVersions": "1+", "tag": 0}'),
+    good=spec(field_of("int32", versions="1+", taggedVersions="2+", tag=0)),
+    bad=spec(field_of("int32", versions="1+", taggedVersions="1+", tag=0)),
 )
-def tagged_outside_flexible(field: FieldDraft, draft: Draft) -> Finding | None:
-    override = field.spec.flexible_versions
-    flexible = draft.message.flexible_versions if override is None else override
-    if flexible.contains(field.spec.tagged_versions):
-        return None
-    whose = "message's" if override is None else "field's"
-    text = f"taggedVersions {field.spec.tagged_versions} reach beyond the {whose} flexibleVersions {flexible}"
-    return Finding(field.part, f"{text}; write a part of those", "taggedVersions")
+def tagged_outside_flexible(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
+    flexible = _flexible(field, draft)
+    if not flexible.contains(field.spec.tagged_versions):
+        whose = "message's" if field.spec.flexible_versions is None else "field's"
+        text = f"taggedVersions {field.spec.tagged_versions} reach beyond the {whose} flexibleVersions {flexible}"
+        yield Finding(field.part, f"{text}; write a part of those", "taggedVersions")
 
 
 @field_rule(
-    "tag",
-    "taggedVersions",
-    "nullableVersions",
-    id="tagged-nullable",
+    needs=("tag", "taggedVersions", "nullableVersions"),
     summary="A tagged field is nullable in all of its tagged versions or in none: that never changes (KIP-482).",
-    good=spec(
-        '{"name": "Alpha", "type": "string", "versions": "2+", "taggedVersions": "2+", "tag": 0,\n'
-        '      "nullableVersions": "2+"}'
-    ),
-    bad=spec(
-        '{"name": "Alpha", "type": "string", "versions": "2+", "taggedVersions": "2+", "tag": 0,\n'
-        '      "nullableVersions": "3+"}'
-    ),
+    good=spec(field_of("string", versions="2+", taggedVersions="2+", tag=0, nullableVersions="2+")),
+    bad=spec(field_of("string", versions="2+", taggedVersions="2+", tag=0, nullableVersions="3+")),
 )
-def tagged_nullable(field: FieldDraft, _: Draft) -> Finding | None:
+def tagged_nullable(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     tagged, nullable = field.spec.tagged_versions, field.spec.nullable_versions
-    if not field.spec.type.may_be_null or nullable.contains(tagged) or nullable.intersect(tagged).is_empty:
-        return None
-    text = f"the field is tagged in {tagged}, but nullable only in {nullable}; write {tagged} for both"
-    return Finding(field.part, text, "nullableVersions")
+    if field.spec.type.may_be_null and not nullable.contains(tagged) and not nullable.intersect(tagged).is_empty:
+        text = f"the field is tagged in {tagged}, but nullable only in {nullable}; write {tagged} for both"
+        yield Finding(field.part, text, "nullableVersions")
 
 
 @body_rule(
-    id="duplicate-tag",
     summary="The tags of one message or struct are different.",
     good=spec(
-        '{"name": "Alpha", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 0}',
-        '{"name": "Beta", "type": "int32", "versions": "3+", "taggedVersions": "3+", "tag": 1}',
+        field_of("int32", versions="2+", taggedVersions="2+", tag=0),
+        field_of("int32", "Beta", versions="3+", taggedVersions="3+", tag=1),
     ),
     bad=spec(
-        '{"name": "Alpha", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 0}',
-        '{"name": "Beta", "type": "int32", "versions": "3+", "taggedVersions": "3+", "tag": 0}',
+        field_of("int32", versions="2+", taggedVersions="2+", tag=0),
+        field_of("int32", "Beta", versions="3+", taggedVersions="3+", tag=0),
     ),
 )
 def duplicate_tag(body: Body, _: Draft) -> Iterator[Finding]:
-    seen: dict[int, FieldDraft] = {}
-    for field in body.fields:
-        if field.spec.tag is not None:
-            first = seen.setdefault(field.spec.tag, field)
-            if first is not field:
-                text = f"tag {field.spec.tag} is {first.spec.name}'s (line {first.part.place('tag').line})"
-                yield Finding(field.part, f"{text}; choose another", "tag")
+    tagged = (field for field in body.fields if field.spec.tag is not None)
+    for field, first in repeated(tagged, lambda it: it.spec.tag):
+        text = f"tag {field.spec.tag} is {first.spec.name}'s (line {first.part.place('tag').line})"
+        yield Finding(field.part, f"{text}; choose another", "tag")
 
 
 @body_rule(
-    id="tag-gap",
     summary="Tags count from 0 without gaps. KIP-482 does not ask for it, but Kafka's generator does.",
     good=spec(
-        '{"name": "Alpha", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 1}',
-        '{"name": "Beta", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 0}',
+        field_of("int32", versions="2+", taggedVersions="2+", tag=1),
+        field_of("int32", "Beta", versions="2+", taggedVersions="2+", tag=0),
     ),
     bad=spec(
-        '{"name": "Alpha", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 0}',
-        '{"name": "Beta", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 2}',
+        field_of("int32", versions="2+", taggedVersions="2+", tag=0),
+        field_of("int32", "Beta", versions="2+", taggedVersions="2+", tag=2),
     ),
     severity="warning",
 )
@@ -174,46 +151,27 @@ def tag_gap(body: Body, _: Draft) -> Iterator[Finding]:
 
 
 @field_rule(
-    "tag",
-    "taggedVersions",
-    id="tag-alone",
+    needs=("tag", "taggedVersions"),
     summary="A tag comes with taggedVersions. KIP-482 lets them be all flexible versions, Kafka's generator does not.",
-    good=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "taggedVersions": "2+", "tag": 0}'),
-    bad=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "tag": 0}'),
+    good=spec(field_of("int32", taggedVersions="2+", tag=0)),
+    bad=spec(field_of("int32", tag=0)),
     severity="warning",
 )
-def tag_alone(field: FieldDraft, _: Draft) -> Finding | None:
+def tag_alone(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     tagged = field.spec.tagged_versions
-    if field.spec.tag is None or "taggedVersions" in field.part.given or not tagged.is_open:
-        return None
-    text = f'the tag is used in all flexible versions; Kafka\'s generator needs "taggedVersions": "{tagged}" as well'
-    return Finding(field.part, text, "tag")
+    if field.spec.tag is not None and "taggedVersions" not in field.part.given and tagged.is_open:
+        due = f'"taggedVersions": "{tagged}"'
+        text = f"the tag is used in all flexible versions; Kafka's generator needs {due} as well"
+        yield Finding(field.part, text, "tag")
 
 
 @field_rule(
-    "tag",
-    "type",
-    id="tagged-records",
+    needs=("tag", "type"),
     summary="Records are not tagged. KIP-482 allows any type, but Kafka's generator has no code for this one.",
-    good=spec('{"name": "Alpha", "type": "bytes", "versions": "2+", "taggedVersions": "2+", "tag": 0}'),
-    bad=spec('{"name": "Alpha", "type": "records", "versions": "2+", "taggedVersions": "2+", "tag": 0}'),
+    good=spec(field_of("bytes", versions="2+", taggedVersions="2+", tag=0)),
+    bad=spec(field_of("records", versions="2+", taggedVersions="2+", tag=0)),
     severity="warning",
 )
-def tagged_records(field: FieldDraft, _: Draft) -> Finding | None:
-    if field.spec.tag is None or str(field.spec.type) != "records":
-        return None
-    return Finding(field.part, "Kafka's generator cannot tag records; use bytes, which look the same", "type")
-
-
-RULES = (
-    tag_missing,
-    tag_unused,
-    tagged_versions_open,
-    tagged_outside_versions,
-    tagged_outside_flexible,
-    tagged_nullable,
-    duplicate_tag,
-    tag_gap,
-    tag_alone,
-    tagged_records,
-)
+def tagged_records(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.tag is not None and str(field.spec.type) == "records":
+        yield Finding(field.part, "Kafka's generator cannot tag records; use bytes, which look the same", "type")
