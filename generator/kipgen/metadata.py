@@ -21,9 +21,9 @@ class Computed(NamedTuple):
     """Why it is not an attribute, in a word or two."""
 
 
-def fields_metadata(items: Iterable[PyField], *, is_bounded: bool) -> tuple[Code, ...]:
+def fields_metadata(items: Iterable[PyField], *, flexible: bool, is_bounded: bool) -> tuple[Code, ...]:
     """The calls for what stands in a struct, bits after their integers."""
-    return tuple(_call(one, is_bounded) for item in items for one in (item, *item.inner))
+    return tuple(_call(one, flexible, is_bounded) for item in items for one in (item, *item.inner))
 
 
 def computed_fields(items: Iterable[FieldLayout]) -> Iterator[Computed]:
@@ -41,17 +41,17 @@ def computed_fields(items: Iterable[FieldLayout]) -> Iterator[Computed]:
         yield from computed_fields(item.inner)
 
 
-def _call(field: PyField, is_bounded: bool) -> Code:
+def _call(field: PyField, flexible: bool, is_bounded: bool) -> Code:
     """The call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default.
 
-    Where prefixes follow from types, they are not said.
+    Where prefixes follow from types, they are not said; nor that they are compact where the struct is flexible.
     """
     told, presence = field.role, field.presence
     arguments: dict[str, object] = {
         "default": field.metadata_default if told in ("value", "constant") else None,
         "struct": field.struct and Code(field.struct),
         "nullable": field.nullable,
-        "compact": field.is_sized and field.compact,
+        "compact": Code(field.compact) if field.is_sized and field.compact != flexible else None,
         "tag": field.tag,
         "encoding": field.encoding and str(field.encoding),
         "role": told if told != "value" else None,
