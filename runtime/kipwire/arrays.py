@@ -86,7 +86,7 @@ def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tupl
     """The structs after a compact count: (they, position after them)."""
     if size > 127 or not size:
         size, pos = read_size(data, pos)
-    elif size <= FEW or cls._fill is WITHOUT_ROWS:  # as `read_structs` does; most arrays are short: it saves them a call
+    elif size <= FEW or cls._fill is WITHOUT_ROWS:  # mostly: this saves a call
         items = [*map(new, repeat(cls, size - 1))]
         read = cls._read
         for item in items:
