@@ -24,9 +24,9 @@ class Computed(NamedTuple):
     """Why it is not an attribute, in a word or two."""
 
 
-def fields_metadata(items: Iterable[FieldLayout], *, is_bounded: bool) -> tuple[Code, ...]:
+def fields_metadata(items: Iterable[FieldLayout], *, flexible: bool, is_bounded: bool) -> tuple[Code, ...]:
     """The calls for what stands in a struct, bits after their integers."""
-    return tuple(_call(one, is_bounded) for item in items for one in (item, *item.inner))
+    return tuple(_call(one, flexible, is_bounded) for item in items for one in (item, *item.inner))
 
 
 def computed_fields(items: Iterable[FieldLayout]) -> Iterator[Computed]:
@@ -44,15 +44,17 @@ def computed_fields(items: Iterable[FieldLayout]) -> Iterator[Computed]:
         yield from computed_fields(item.inner)
 
 
-def _call(field: FieldLayout, is_bounded: bool) -> Code:
-    """The call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default."""
+def _call(field: FieldLayout, flexible: bool, is_bounded: bool) -> Code:
+    """The call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default.
+
+    Prefixes that follow from types are left out, and so is `compact` where it follows from the struct.
+    """
     default = Code("()") if field.is_made_anew else field.default_expression
     derived = {
         "default": default if field.role in ("value", "constant") else None,
-        "compact": field.is_sized and field.compact,
+        "compact": Code(field.compact) if field.is_sized and field.compact != flexible else None,
         "encoding": field.encoding and str(field.encoding),
         "role": field.role if field.role != "value" else None,
-        # Where prefixes follow from types, they are not said.
         "prefix": field.prefix if is_bounded else None,
     }
     arguments = {name: derived[name] if name in derived else getattr(field, name) for name in _ARGUMENTS}

@@ -64,7 +64,7 @@ class PyStruct:
     @property
     def metadata(self) -> tuple[Code, ...]:
         """What stands in `FIELDS`."""
-        return fields_metadata(self.items, is_bounded=self.is_bounded)
+        return fields_metadata(self.items, flexible=self.flexible, is_bounded=self.is_bounded)
 
     @property
     def computed(self) -> tuple[FieldLayout, ...]:
@@ -94,8 +94,8 @@ class PyStruct:
 
     @property
     def all_written(self) -> tuple[Step, ...]:
-        """The steps that write it, those of tagged fields among them."""
-        return self.write + tuple(step for tagged in self.tagged for step in tagged.write)
+        """The steps that write it, those of tagged fields among them; one call takes the place of the others."""
+        return (() if self.packed else self.write) + tuple(step for tagged in self.tagged for step in tagged.write)
 
 
 def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:

@@ -13,8 +13,8 @@ from kipwire.errors import (
     PackageError,
     UnsupportedVersionError,
 )
-from kipwire.messages import Message
-from kipwire.structs import DEFAULT, Add, Field, LazyStruct, Rows, Struct, UnknownTaggedFields, slots_of
+from kipwire.messages import FlexibleMessage, Message
+from kipwire.structs import DEFAULT, Add, Field, FlexibleStruct, LazyStruct, Rows, Struct, slots_of
 
 __all__ = [
     "DEFAULT",
@@ -23,6 +23,8 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "Field",
+    "FlexibleMessage",
+    "FlexibleStruct",
     "JsonError",
     "KipwireError",
     "LazyStruct",
@@ -33,7 +35,6 @@ __all__ = [
     "PackageError",
     "Rows",
     "Struct",
-    "UnknownTaggedFields",
     "UnsupportedVersionError",
     "convert",
     "native",

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 pack_int16, unpack_int16 = Packer(">h").pack, Packer(">h").unpack_from
 pack_int32, unpack_int32 = Packer(">i").pack, Packer(">i").unpack_from
 
+MOST_MADE = 128
+"""Instances made before any of them is read: it bounds what a count takes that no bytes stand behind."""
 WITHOUT_ROWS = Struct._fill
 """What classes have whose neighbours cannot have equal shape."""
 
@@ -71,23 +73,25 @@ def read_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[
             return _read_alike(rows, cls, data, pos, count)
     items: list[T] = []
     read = cls._read
-    for item in map(new, repeat(cls, count)):
-        pos = read(item, data, pos)
-        items.append(item)
+    while count:
+        made = [*map(new, repeat(cls, count if count < MOST_MADE else MOST_MADE))]
+        for item in made:
+            pos = read(item, data, pos)
+        items += made
+        count -= len(made)
     return items, pos
 
 
 def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tuple[list[T], int]:
     """The structs after a compact count: (they, position after them)."""
-    if 0 < size <= FEW:  # most arrays are short: this saves them a call
-        items: list[T] = []
-        read = cls._read
-        for item in map(new, repeat(cls, size - 1)):
-            pos = read(item, data, pos)
-            items.append(item)
-        return items, pos
-    if not 0 < size < 128:
+    if size > 127 or not size:
         size, pos = read_size(data, pos)
+    elif size <= FEW or cls._fill is WITHOUT_ROWS:  # mostly: this saves a call
+        items = [*map(new, repeat(cls, size - 1))]
+        read = cls._read
+        for item in items:
+            pos = read(item, data, pos)
+        return items, pos
     return read_structs(cls, data, pos, size - 1)
 
 
@@ -108,16 +112,15 @@ def _read_alike(rows: Rows, cls: type[T], data: bytes, pos: int, count: int) -> 
         alike = rows.read(data, pos, count) if count >= rows.least else None
         if alike:
             values, taken, pos = alike
-            found = [*map(new, repeat(cls, taken))]
-            cls._fill(found, values)
-            items += found
+            made = [*map(new, repeat(cls, taken))]
+            cls._fill(made, values)
         else:
-            taken = min(count, patience)
+            made = [*map(new, repeat(cls, min(count, patience)))]
             patience *= 2
-            for item in map(new, repeat(cls, taken)):
+            for item in made:
                 pos = read(item, data, pos)
-                items.append(item)
-        count -= taken
+        items += made
+        count -= len(made)
     return items, pos
 
 
@@ -226,13 +229,13 @@ def read_compact_texts(data: bytes, pos: int, size: int) -> tuple[list[str], int
 def _read_compact(
     data: bytes, pos: int, size: int, read_long: Callable[[bytes, int], tuple[int, int]]
 ) -> tuple[list[bytes], int]:
-    if not 0 < size < 128:
+    if size > 127 or not size:
         size, pos = read_size(data, pos)
     items = []
     for _ in range(size - 1):
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_long(data, pos)
         end = pos + size - 1
         items.append(data[pos:end])

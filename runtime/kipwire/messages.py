@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipwire.errors import DecodeError, shown
-from kipwire.structs import Root
+from kipwire.structs import FlexibleStruct, Root
 from kipwire.wire import new
 
 TYPE_CHECKING = False
@@ -108,6 +108,12 @@ class Message(Root):
         from kipwire.json_form import read_json
 
         return read_json(cls, value)
+
+
+class FlexibleMessage(FlexibleStruct, Message):
+    """A message of a flexible version."""
+
+    __slots__ = ()
 
 
 def content_of(data: object) -> bytes:

@@ -97,12 +97,12 @@ class Field:
     """What stands in one place of a struct in one version: a value or, in record formats, something computed."""
 
     __slots__ = (
+        "_compact",
         "absent_if",
         "algorithm",
         "array",
         "bit",
         "bits",
-        "compact",
         "default",
         "element",
         "encoding",
@@ -135,7 +135,7 @@ class Field:
         default: Default = (),
         struct: type[Struct] | None = None,
         nullable: bool = False,
-        compact: bool = False,
+        compact: bool | None = None,
         tag: int | None = None,
         encoding: str | None = None,
         role: Role = "value",
@@ -168,8 +168,7 @@ class Field:
         self.default = default
         """The default value; `()` stands for a new empty array or a new struct of defaults. The value of a constant."""
         self.nullable = nullable
-        self.compact = compact
-        """Whether lengths and counts are unsigned varints of n + 1 (KIP-482) rather than fixed-width integers of n."""
+        self._compact = compact
         self.tag = tag
         """Number of a tagged field; None for a positional one."""
         self.encoding = encoding
@@ -225,6 +224,17 @@ class Field:
         return docstrings.without_default(text) if self.is_attribute and docstrings.is_told(self.default) else text
 
     @property
+    def compact(self) -> bool:
+        """Whether lengths and counts are unsigned varints of n + 1 (KIP-482) rather than fixed-width integers of n.
+
+        Those of flexible structs are, where the field does not say otherwise.
+        """
+        if self._compact is not None:
+            return self._compact
+        is_sized = self.array or self.element in ("string", "bytes", "records")
+        return is_sized and self.owner is not None and self.owner.FLEXIBLE
+
+    @property
     def json_name(self) -> str:
         return self.spec_name[0].lower() + self.spec_name[1:]
 
@@ -267,7 +277,7 @@ def slots_of(fields: tuple[Field, ...]) -> tuple[str, ...]:
 class Struct:
     """A struct of one message in one version. Generated classes add the attributes, `__init__` and the codec."""
 
-    # Only flexible classes set and offer it, as `unknown_tagged_fields`; None is the same as no unknown field.
+    # Only flexible structs set it; None is the same as no unknown field.
     __slots__ = ("_unknown_tagged_fields",)
     __hash__ = None  # type: ignore[assignment]
 
@@ -277,7 +287,7 @@ class Struct:
     """Those of `FIELDS` that are attributes."""
     _plan: ClassVar[Any]
     """The `kipwire.plan` of the class, once somebody asked for it."""
-    FLEXIBLE: ClassVar[bool]
+    FLEXIBLE: ClassVar[bool] = False
     """Whether the version is flexible (KIP-482): compact lengths, and a tag section after the fields."""
     OTHER_TAGS: ClassVar[frozenset[int]] = frozenset()
     """The tags that only other versions have fields for; they are errors here, not unknown tags."""
@@ -338,6 +348,15 @@ class Struct:
         for name, fields in {**unknown, **unknown_changes}.items():
             setattr(copy, name, fields)
         return copy
+
+
+class FlexibleStruct(Struct):
+    """A struct of a flexible version, which alone has unknown tagged fields."""
+
+    __slots__ = ()
+
+    FLEXIBLE = True
+    unknown_tagged_fields = UnknownTaggedFields()
 
 
 class Root(Struct):

@@ -11,7 +11,7 @@ from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_secti
 __all__ = ["AbortTransactionRecord"]
 
 
-class AbortTransactionRecord(kipwire.Message):
+class AbortTransactionRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log that ends a metadata transaction by discarding all its records since the begin
     marker (KIP-868).
 
@@ -25,8 +25,7 @@ class AbortTransactionRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("reason", "Reason", "string", default=None, nullable=True, compact=True, tag=0),)
+    FIELDS = (kipwire.Field("reason", "Reason", "string", default=None, nullable=True, tag=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, reason: str | None = None) -> None:
@@ -51,8 +50,7 @@ class AbortTransactionRecord(kipwire.Message):
                 if size > 127:
                     size, pos = read_string_size(data, pos)
                 end = pos + size - 1
-                self.reason = data[pos:end].decode()
-                pos = end
+                self.reason, pos = data[pos:end].decode(), end
             else:
                 self.reason = "" if size else None
         else:
@@ -74,5 +72,3 @@ class AbortTransactionRecord(kipwire.Message):
                 add(reason)
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

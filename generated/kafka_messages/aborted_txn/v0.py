@@ -32,7 +32,6 @@ class AbortedTxn(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0),
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),

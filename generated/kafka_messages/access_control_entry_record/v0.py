@@ -21,7 +21,7 @@ pack_b = struct.Struct(">b").pack
 pack_bbx = struct.Struct(">bbx").pack
 
 
-class AccessControlEntryRecord(kipwire.Message):
+class AccessControlEntryRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log by which the controller adds one ACL.
 
     Attributes:
@@ -45,14 +45,13 @@ class AccessControlEntryRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
         kipwire.Field("pattern_type", "PatternType", "int8", default=0),
-        kipwire.Field("principal", "Principal", "string", default="", compact=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("principal", "Principal", "string", default=""),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
@@ -84,25 +83,22 @@ class AccessControlEntryRecord(kipwire.Message):
         id, self.resource_type, size = unpack_16sbB(data, pos)
         pos += 18
         self.id = uuid_from(id)
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         self.pattern_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal = data[pos:end].decode()
-        pos = end
+        self.principal, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.operation, self.permission_type, size = unpack_bbB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -125,5 +121,3 @@ class AccessControlEntryRecord(kipwire.Message):
         add(host)
         packed = pack_bbx(self.operation, self.permission_type)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -38,7 +38,6 @@ class AddOffsetsToTxnRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
@@ -61,15 +60,13 @@ class AddOffsetsToTxnRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         self.producer_id, self.producer_epoch, size = unpack_qhh(data, pos)
         pos += 12
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

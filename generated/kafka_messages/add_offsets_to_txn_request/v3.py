@@ -15,7 +15,7 @@ unpack_qhB = struct.Struct(">qhB").unpack_from
 pack_qh = struct.Struct(">qh").pack
 
 
-class AddOffsetsToTxnRequest(kipwire.Message):
+class AddOffsetsToTxnRequest(kipwire.FlexibleMessage):
     """Sent by a transactional producer to its transaction coordinator to enlist a consumer group's offsets partition in
     the open transaction, ahead of TxnOffsetCommit (KIP-98). Clients using the newer transaction protocol of KIP-890 can
     skip this step.
@@ -36,14 +36,11 @@ class AddOffsetsToTxnRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
-        ),
+        kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -59,18 +56,16 @@ class AddOffsetsToTxnRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         self.producer_id, self.producer_epoch, size = unpack_qhB(data, pos)
         pos += 11
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -85,5 +80,3 @@ class AddOffsetsToTxnRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class AddOffsetsToTxnResponse(kipwire.Message):
+class AddOffsetsToTxnResponse(kipwire.FlexibleMessage):
     """The transaction coordinator's answer to AddOffsetsToTxn: whether the group's offsets partition is now part of the
     transaction (KIP-98).
 
@@ -33,7 +33,6 @@ class AddOffsetsToTxnResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -54,5 +53,3 @@ class AddOffsetsToTxnResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihx(self.throttle_time_ms, self.error_code)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

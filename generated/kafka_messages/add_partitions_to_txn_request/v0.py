@@ -29,7 +29,6 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the topic's partitions to add or verify.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32"),
@@ -46,8 +45,7 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
@@ -86,7 +84,6 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field(
             "v3_and_below_transactional_id",
@@ -122,8 +119,7 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.v3_and_below_transactional_id = data[pos:end].decode()
-        pos = end
+        self.v3_and_below_transactional_id, pos = data[pos:end].decode(), end
         self.v3_and_below_producer_id, self.v3_and_below_producer_epoch, size = unpack_qhi(data, pos)
         pos += 14
         self.v3_and_below_topics, pos = read_structs(AddPartitionsToTxnTopic, data, pos, size)

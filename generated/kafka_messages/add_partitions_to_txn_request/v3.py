@@ -18,7 +18,7 @@ unpack_qhB = struct.Struct(">qhB").unpack_from
 pack_qh = struct.Struct(">qh").pack
 
 
-class AddPartitionsToTxnTopic(kipwire.Struct):
+class AddPartitionsToTxnTopic(kipwire.FlexibleStruct):
     """A topic with those of its partitions that are to take part in a transaction.
 
     Attributes:
@@ -26,10 +26,9 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the topic's partitions to add or verify.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -41,16 +40,15 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -72,10 +70,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         for item, (item.name, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AddPartitionsToTxnRequest(kipwire.Message):
+class AddPartitionsToTxnRequest(kipwire.FlexibleMessage):
     """Adds partitions to a running transaction before records are written to them; sent by transactional producers to
     their transaction coordinator (KIP-98). From version 4 on it is batched and meant for brokers, which verify or add
     partitions for their producers (KIP-890).
@@ -96,24 +92,18 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
             "v3_and_below_transactional_id",
             "V3AndBelowTransactionalId",
             "string",
             default="",
-            compact=True,
             entity_type="transactionalId",
         ),
         kipwire.Field("v3_and_below_producer_id", "V3AndBelowProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("v3_and_below_producer_epoch", "V3AndBelowProducerEpoch", "int16", default=0),
         kipwire.Field(
-            "v3_and_below_topics",
-            "V3AndBelowTopics",
-            "[]AddPartitionsToTxnTopic",
-            struct=AddPartitionsToTxnTopic,
-            compact=True,
+            "v3_and_below_topics", "V3AndBelowTopics", "[]AddPartitionsToTxnTopic", struct=AddPartitionsToTxnTopic
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -135,11 +125,10 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.v3_and_below_transactional_id = data[pos:end].decode()
-        pos = end
+        self.v3_and_below_transactional_id, pos = data[pos:end].decode(), end
         self.v3_and_below_producer_id, self.v3_and_below_producer_epoch, size = unpack_qhB(data, pos)
         pos += 11
         self.v3_and_below_topics, pos = read_compact_structs(AddPartitionsToTxnTopic, data, pos, size)
@@ -154,5 +143,3 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         add(pack_qh(self.v3_and_below_producer_id, self.v3_and_below_producer_epoch))
         write_compact_structs(AddPartitionsToTxnTopic, self.v3_and_below_topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

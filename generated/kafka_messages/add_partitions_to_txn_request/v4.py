@@ -18,7 +18,7 @@ unpack_qhBB = struct.Struct(">qhBB").unpack_from
 pack_qhB = struct.Struct(">qhB").pack
 
 
-class AddPartitionsToTxnTopic(kipwire.Struct):
+class AddPartitionsToTxnTopic(kipwire.FlexibleStruct):
     """A topic with those of its partitions that are to take part in a transaction.
 
     Attributes:
@@ -26,10 +26,9 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the topic's partitions to add or verify.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -41,16 +40,15 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -72,10 +70,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         for item, (item.name, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AddPartitionsToTxnTransaction(kipwire.Struct):
+class AddPartitionsToTxnTransaction(kipwire.FlexibleStruct):
     """The transactions to handle, each with the partitions concerned. From version 4 on; earlier versions carry a single
     transaction in the V3AndBelow fields.
 
@@ -88,21 +84,14 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
         topics ([]AddPartitionsToTxnTopic): The partitions to add to or verify in this transaction, grouped by topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="transactionalId",
+            "transactional_id", "TransactionalId", "string", default="", map_key=True, entity_type="transactionalId"
         ),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
         kipwire.Field("verify_only", "VerifyOnly", "bool", default=False),
-        kipwire.Field("topics", "Topics", "[]AddPartitionsToTxnTopic", struct=AddPartitionsToTxnTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]AddPartitionsToTxnTopic", struct=AddPartitionsToTxnTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -125,11 +114,10 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         self.producer_id, self.producer_epoch, verify_only, size = unpack_qhBB(data, pos)
         pos += 12
         self.verify_only = FALSE_TRUE[verify_only]
@@ -146,10 +134,8 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
         write_compact_structs(AddPartitionsToTxnTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AddPartitionsToTxnRequest(kipwire.Message):
+class AddPartitionsToTxnRequest(kipwire.FlexibleMessage):
     """Adds partitions to a running transaction before records are written to them; sent by transactional producers to
     their transaction coordinator (KIP-98). From version 4 on it is batched and meant for brokers, which verify or add
     partitions for their producers (KIP-890).
@@ -166,14 +152,9 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "transactions",
-            "Transactions",
-            "[]AddPartitionsToTxnTransaction",
-            struct=AddPartitionsToTxnTransaction,
-            compact=True,
+            "transactions", "Transactions", "[]AddPartitionsToTxnTransaction", struct=AddPartitionsToTxnTransaction
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -192,5 +173,3 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(AddPartitionsToTxnTransaction, self.transactions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

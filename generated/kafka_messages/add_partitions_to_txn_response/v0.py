@@ -30,7 +30,6 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         partition_error_code (int16): Error of this partition; 0 = no error, it is part of the transaction.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
@@ -65,7 +64,6 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             asked for.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
@@ -89,8 +87,7 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.results_by_partition, pos = read_structs(AddPartitionsToTxnPartitionResult, data, pos, size)
@@ -121,7 +118,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(

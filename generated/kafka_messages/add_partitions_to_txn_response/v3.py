@@ -19,7 +19,7 @@ pack_i = struct.Struct(">i").pack
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class AddPartitionsToTxnPartitionResult(kipwire.Struct):
+class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
     """Whether one partition could be added to, or found in, the transaction.
 
     Attributes:
@@ -27,7 +27,6 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         partition_error_code (int16): Error of this partition; 0 = no error, it is part of the transaction.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
@@ -55,10 +54,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         for item, (item.partition_index, item.partition_error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AddPartitionsToTxnTopicResult(kipwire.Struct):
+class AddPartitionsToTxnTopicResult(kipwire.FlexibleStruct):
     """The results for the partitions of one topic.
 
     Attributes:
@@ -67,15 +64,13 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             asked for.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
             "results_by_partition",
             "ResultsByPartition",
             "[]AddPartitionsToTxnPartitionResult",
             struct=AddPartitionsToTxnPartitionResult,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -90,11 +85,10 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.results_by_partition, pos = read_compact_structs(AddPartitionsToTxnPartitionResult, data, pos, size)
@@ -109,10 +103,8 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
         write_compact_structs(AddPartitionsToTxnPartitionResult, self.results_by_partition, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AddPartitionsToTxnResponse(kipwire.Message):
+class AddPartitionsToTxnResponse(kipwire.FlexibleMessage):
     """The transaction coordinator's answer to AddPartitionsToTxnRequest, with one result per partition.
 
     Attributes:
@@ -129,7 +121,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
@@ -137,7 +128,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
             "ResultsByTopicV3AndBelow",
             "[]AddPartitionsToTxnTopicResult",
             struct=AddPartitionsToTxnTopicResult,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -162,5 +152,3 @@ class AddPartitionsToTxnResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(AddPartitionsToTxnTopicResult, self.results_by_topic_v3_and_below, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -23,7 +23,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class AddPartitionsToTxnPartitionResult(kipwire.Struct):
+class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
     """Whether one partition could be added to, or found in, the transaction.
 
     Attributes:
@@ -31,7 +31,6 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         partition_error_code (int16): Error of this partition; 0 = no error, it is part of the transaction.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
@@ -59,10 +58,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         for item, (item.partition_index, item.partition_error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AddPartitionsToTxnTopicResult(kipwire.Struct):
+class AddPartitionsToTxnTopicResult(kipwire.FlexibleStruct):
     """The results for the partitions of one topic.
 
     Attributes:
@@ -71,15 +68,13 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             asked for.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
             "results_by_partition",
             "ResultsByPartition",
             "[]AddPartitionsToTxnPartitionResult",
             struct=AddPartitionsToTxnPartitionResult,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -94,11 +89,10 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.results_by_partition, pos = read_compact_structs(AddPartitionsToTxnPartitionResult, data, pos, size)
@@ -113,10 +107,8 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
         write_compact_structs(AddPartitionsToTxnPartitionResult, self.results_by_partition, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AddPartitionsToTxnResult(kipwire.Struct):
+class AddPartitionsToTxnResult(kipwire.FlexibleStruct):
     """Results of the batched request, one element per transaction. From version 4 on.
 
     Attributes:
@@ -125,23 +117,12 @@ class AddPartitionsToTxnResult(kipwire.Struct):
             topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="transactionalId",
+            "transactional_id", "TransactionalId", "string", default="", map_key=True, entity_type="transactionalId"
         ),
         kipwire.Field(
-            "topic_results",
-            "TopicResults",
-            "[]AddPartitionsToTxnTopicResult",
-            struct=AddPartitionsToTxnTopicResult,
-            compact=True,
+            "topic_results", "TopicResults", "[]AddPartitionsToTxnTopicResult", struct=AddPartitionsToTxnTopicResult
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -156,11 +137,10 @@ class AddPartitionsToTxnResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topic_results, pos = read_compact_structs(AddPartitionsToTxnTopicResult, data, pos, size)
@@ -175,10 +155,8 @@ class AddPartitionsToTxnResult(kipwire.Struct):
         write_compact_structs(AddPartitionsToTxnTopicResult, self.topic_results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AddPartitionsToTxnResponse(kipwire.Message):
+class AddPartitionsToTxnResponse(kipwire.FlexibleMessage):
     """The transaction coordinator's answer to AddPartitionsToTxnRequest, with one result per partition.
 
     Attributes:
@@ -197,7 +175,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
@@ -206,7 +183,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
             "ResultsByTransaction",
             "[]AddPartitionsToTxnResult",
             struct=AddPartitionsToTxnResult,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -234,5 +210,3 @@ class AddPartitionsToTxnResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         write_compact_structs(AddPartitionsToTxnResult, self.results_by_transaction, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

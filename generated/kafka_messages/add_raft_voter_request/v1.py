@@ -24,7 +24,7 @@ pack_Hx = struct.Struct(">Hx").pack
 pack_ii16s = struct.Struct(">ii16s").pack
 
 
-class Listener(kipwire.Struct):
+class Listener(kipwire.FlexibleStruct):
     """Endpoints under which the other quorum members can reach the new voter.
 
     Attributes:
@@ -33,10 +33,9 @@ class Listener(kipwire.Struct):
         port (uint16): TCP port of the endpoint.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -50,18 +49,16 @@ class Listener(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -85,10 +82,8 @@ class Listener(kipwire.Struct):
         for item, (item.name, item.host, item.port) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AddRaftVoterRequest(kipwire.Message):
+class AddRaftVoterRequest(kipwire.FlexibleMessage):
     """Sent by an admin client or a controller to have another controller added to the voters of the KRaft metadata quorum,
     which can grow and shrink at runtime (KIP-853).
 
@@ -113,13 +108,12 @@ class AddRaftVoterRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
         kipwire.Field("voter_id", "VoterId", "int32", default=0),
         kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
-        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
+        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener),
         kipwire.Field("ack_when_committed", "AckWhenCommitted", "bool", default=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -149,8 +143,7 @@ class AddRaftVoterRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         self.timeout_ms, self.voter_id, voter_directory_id, size = unpack_ii16sB(data, pos)
@@ -175,5 +168,3 @@ class AddRaftVoterRequest(kipwire.Message):
         write_compact_structs(Listener, self.listeners, add)
         packed = pack_Bx(BOOL_BYTE[self.ack_when_committed])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class AllocateProducerIdsRequest(kipwire.Message):
+class AllocateProducerIdsRequest(kipwire.FlexibleMessage):
     """Sent by a broker to the active controller to reserve a block of producer ids that it can then hand out to idempotent
     and transactional producers (KIP-730).
 
@@ -32,7 +32,6 @@ class AllocateProducerIdsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
@@ -53,5 +52,3 @@ class AllocateProducerIdsRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqx(self.broker_id, self.broker_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

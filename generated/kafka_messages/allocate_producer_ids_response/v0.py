@@ -15,7 +15,7 @@ unpack_ihqiB = struct.Struct(">ihqiB").unpack_from
 pack_ihqix = struct.Struct(">ihqix").pack
 
 
-class AllocateProducerIdsResponse(kipwire.Message):
+class AllocateProducerIdsResponse(kipwire.FlexibleMessage):
     """The controller's answer to a broker that asked for producer ids: a contiguous block reserved for that broker alone
     (KIP-730).
 
@@ -35,7 +35,6 @@ class AllocateProducerIdsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -64,5 +63,3 @@ class AllocateProducerIdsResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihqix(self.throttle_time_ms, self.error_code, self.producer_id_start, self.producer_id_len)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -30,7 +30,6 @@ class EntityData(kipwire.Struct):
             that type.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
         kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
@@ -47,8 +46,7 @@ class EntityData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.entity_type = data[pos:end].decode()
-        pos = end
+        self.entity_type, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -57,8 +55,7 @@ class EntityData(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.entity_name = data[pos:end].decode()
-            pos = end
+            self.entity_name, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -84,7 +81,6 @@ class OpData(kipwire.Struct):
         remove (bool): True deletes the setting from the entity, false stores Value for it.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("value", "Value", "float64", default=0.0),
@@ -103,8 +99,7 @@ class OpData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         self.value, remove = unpack_dB(data, pos)
         pos += 9
         self.remove = FALSE_TRUE[remove]
@@ -127,7 +122,6 @@ class EntryData(kipwire.Struct):
         ops ([]OpData): Quota settings to write or delete for this entity.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
         kipwire.Field("ops", "Ops", "[]OpData", struct=OpData),
@@ -167,7 +161,6 @@ class AlterClientQuotasRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),

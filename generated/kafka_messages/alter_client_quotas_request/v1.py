@@ -20,7 +20,7 @@ pack_Bx = struct.Struct(">Bx").pack
 pack_dBx = struct.Struct(">dBx").pack
 
 
-class EntityData(kipwire.Struct):
+class EntityData(kipwire.FlexibleStruct):
     """Parts that together identify the quota entity, for instance a user combined with a client id.
 
     Attributes:
@@ -29,10 +29,9 @@ class EntityData(kipwire.Struct):
             that type.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
-        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -44,19 +43,17 @@ class EntityData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.entity_type = data[pos:end].decode()
-        pos = end
+        self.entity_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.entity_name = data[pos:end].decode()
-            pos = end
+            self.entity_name, pos = data[pos:end].decode(), end
         else:
             self.entity_name = "" if size else None
         self._unknown_tagged_fields = None
@@ -82,10 +79,8 @@ class EntityData(kipwire.Struct):
         for item, (item.entity_type, item.entity_name) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OpData(kipwire.Struct):
+class OpData(kipwire.FlexibleStruct):
     """Quota settings to write or delete for this entity.
 
     Attributes:
@@ -94,9 +89,8 @@ class OpData(kipwire.Struct):
         remove (bool): True deletes the setting from the entity, false stores Value for it.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("value", "Value", "float64", default=0.0),
         kipwire.Field("remove", "Remove", "bool", default=False),
     )
@@ -111,11 +105,10 @@ class OpData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         self.value, remove, size = unpack_dBB(data, pos)
         pos += 10
         self.remove = FALSE_TRUE[remove]
@@ -136,10 +129,8 @@ class OpData(kipwire.Struct):
         for item, (item.key, item.value, item.remove) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EntryData(kipwire.Struct):
+class EntryData(kipwire.FlexibleStruct):
     """Changes to make, one entry per quota entity.
 
     Attributes:
@@ -148,10 +139,9 @@ class EntryData(kipwire.Struct):
         ops ([]OpData): Quota settings to write or delete for this entity.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData, compact=True),
-        kipwire.Field("ops", "Ops", "[]OpData", struct=OpData, compact=True),
+        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
+        kipwire.Field("ops", "Ops", "[]OpData", struct=OpData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -175,10 +165,8 @@ class EntryData(kipwire.Struct):
         write_compact_structs(OpData, self.ops, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterClientQuotasRequest(kipwire.Message):
+class AlterClientQuotasRequest(kipwire.FlexibleMessage):
     """Sent by admin clients to set or remove quota limits of users, client ids or IP addresses (KIP-546).
 
     Attributes:
@@ -193,9 +181,8 @@ class AlterClientQuotasRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData, compact=True),
+        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -219,5 +206,3 @@ class AlterClientQuotasRequest(kipwire.Message):
         write_compact_structs(EntryData, self.entries, add)
         packed = pack_Bx(BOOL_BYTE[self.validate_only])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -30,7 +30,6 @@ class EntityData(kipwire.Struct):
             that type.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
         kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
@@ -47,8 +46,7 @@ class EntityData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.entity_type = data[pos:end].decode()
-        pos = end
+        self.entity_type, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -57,8 +55,7 @@ class EntityData(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.entity_name = data[pos:end].decode()
-            pos = end
+            self.entity_name, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -84,7 +81,6 @@ class EntryData(kipwire.Struct):
         entity ([]EntityData): Parts that identify the quota entity this result belongs to.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
@@ -108,8 +104,7 @@ class EntryData(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.entity, pos = read_structs(EntityData, data, pos, size)
@@ -143,7 +138,6 @@ class AlterClientQuotasResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData),

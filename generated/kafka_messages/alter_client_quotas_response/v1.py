@@ -19,7 +19,7 @@ pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
 
-class EntityData(kipwire.Struct):
+class EntityData(kipwire.FlexibleStruct):
     """Parts that identify the quota entity this result belongs to.
 
     Attributes:
@@ -28,10 +28,9 @@ class EntityData(kipwire.Struct):
             that type.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
-        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -43,19 +42,17 @@ class EntityData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.entity_type = data[pos:end].decode()
-        pos = end
+        self.entity_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.entity_name = data[pos:end].decode()
-            pos = end
+            self.entity_name, pos = data[pos:end].decode(), end
         else:
             self.entity_name = "" if size else None
         self._unknown_tagged_fields = None
@@ -81,10 +78,8 @@ class EntityData(kipwire.Struct):
         for item, (item.entity_type, item.entity_name) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EntryData(kipwire.Struct):
+class EntryData(kipwire.FlexibleStruct):
     """Results, one per quota entity of the request.
 
     Attributes:
@@ -93,11 +88,10 @@ class EntryData(kipwire.Struct):
         entity ([]EntityData): Parts that identify the quota entity this result belongs to.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -116,8 +110,7 @@ class EntryData(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -138,10 +131,8 @@ class EntryData(kipwire.Struct):
         write_compact_structs(EntityData, self.entity, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterClientQuotasResponse(kipwire.Message):
+class AlterClientQuotasResponse(kipwire.FlexibleMessage):
     """Answer to AlterClientQuotas with one result per quota entity that was to be changed (KIP-546).
 
     Attributes:
@@ -157,10 +148,9 @@ class AlterClientQuotasResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData, compact=True),
+        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -180,5 +170,3 @@ class AlterClientQuotasResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(EntryData, self.entries, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -29,7 +29,6 @@ class AlterableConfig(kipwire.Struct):
         value (string, nullable): New value in its textual form; the wire format also permits null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("value", "Value", "string", default="", nullable=True),
@@ -46,8 +45,7 @@ class AlterableConfig(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -56,8 +54,7 @@ class AlterableConfig(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -86,7 +83,6 @@ class AlterConfigsResource(kipwire.Struct):
             are dropped.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
         kipwire.Field("resource_name", "ResourceName", "string", default="", map_key=True),
@@ -107,8 +103,7 @@ class AlterConfigsResource(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.configs, pos = read_structs(AlterableConfig, data, pos, size)
@@ -140,7 +135,6 @@ class AlterConfigsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),

@@ -20,7 +20,7 @@ pack_Bx = struct.Struct(">Bx").pack
 pack_b = struct.Struct(">b").pack
 
 
-class AlterableConfig(kipwire.Struct):
+class AlterableConfig(kipwire.FlexibleStruct):
     """All dynamic settings the resource shall have afterwards; existing ones missing here are dropped.
 
     Attributes:
@@ -28,10 +28,9 @@ class AlterableConfig(kipwire.Struct):
         value (string, nullable): New value in its textual form; the wire format also permits null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -43,19 +42,17 @@ class AlterableConfig(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         else:
             self.value = "" if size else None
         self._unknown_tagged_fields = None
@@ -81,10 +78,8 @@ class AlterableConfig(kipwire.Struct):
         for item, (item.name, item.value) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterConfigsResource(kipwire.Struct):
+class AlterConfigsResource(kipwire.FlexibleStruct):
     """The resources to reconfigure, each with its complete new set of dynamic settings.
 
     Attributes:
@@ -96,11 +91,10 @@ class AlterConfigsResource(kipwire.Struct):
             are dropped.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True, map_key=True),
-        kipwire.Field("configs", "Configs", "[]AlterableConfig", struct=AlterableConfig, compact=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", map_key=True),
+        kipwire.Field("configs", "Configs", "[]AlterableConfig", struct=AlterableConfig),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -115,11 +109,10 @@ class AlterConfigsResource(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.resource_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.configs, pos = read_compact_structs(AlterableConfig, data, pos, size)
@@ -135,10 +128,8 @@ class AlterConfigsResource(kipwire.Struct):
         write_compact_structs(AlterableConfig, self.configs, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterConfigsRequest(kipwire.Message):
+class AlterConfigsRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to replace the dynamic configuration of topics, brokers and other resources as a whole
     (KIP-133). Settings not listed fall back to their defaults, which is why IncrementalAlterConfigs (KIP-339) is
     preferred.
@@ -156,9 +147,8 @@ class AlterConfigsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource, compact=True),
+        kipwire.Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -182,5 +172,3 @@ class AlterConfigsRequest(kipwire.Message):
         write_compact_structs(AlterConfigsResource, self.resources, add)
         packed = pack_Bx(BOOL_BYTE[self.validate_only])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -21,7 +21,7 @@ pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
 
-class AlterConfigsResourceResponse(kipwire.Struct):
+class AlterConfigsResourceResponse(kipwire.FlexibleStruct):
     """One result for every resource named in the request.
 
     Attributes:
@@ -33,12 +33,11 @@ class AlterConfigsResourceResponse(kipwire.Struct):
         resource_name (string): Name of the resource this result belongs to, as given in the request.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -58,17 +57,15 @@ class AlterConfigsResourceResponse(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.resource_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -94,10 +91,8 @@ class AlterConfigsResourceResponse(kipwire.Struct):
         for item, (item.error_code, item.error_message, item.resource_type, item.resource_name) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterConfigsResponse(kipwire.Message):
+class AlterConfigsResponse(kipwire.FlexibleMessage):
     """Reports for each resource of an AlterConfigs request whether its settings were replaced.
 
     Attributes:
@@ -113,16 +108,9 @@ class AlterConfigsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "responses",
-            "Responses",
-            "[]AlterConfigsResourceResponse",
-            struct=AlterConfigsResourceResponse,
-            compact=True,
-        ),
+        kipwire.Field("responses", "Responses", "[]AlterConfigsResourceResponse", struct=AlterConfigsResourceResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -142,5 +130,3 @@ class AlterConfigsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(AlterConfigsResourceResponse, self.responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

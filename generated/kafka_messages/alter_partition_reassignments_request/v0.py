@@ -18,7 +18,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_i = struct.Struct(">i").pack
 
 
-class ReassignablePartition(kipwire.Struct):
+class ReassignablePartition(kipwire.FlexibleStruct):
     """Partitions of the topic to move, or whose move is to be cancelled.
 
     Attributes:
@@ -27,12 +27,9 @@ class ReassignablePartition(kipwire.Struct):
             pending reassignment of the partition. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field(
-            "replicas", "Replicas", "[]int32", default=None, nullable=True, compact=True, entity_type="brokerId"
-        ),
+        kipwire.Field("replicas", "Replicas", "[]int32", default=None, nullable=True, entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -47,7 +44,7 @@ class ReassignablePartition(kipwire.Struct):
         if size:
             if size > 127:
                 size, pos = read_size(data, pos)
-            self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+            self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
             pos += (size - 1) * 4
         else:
             self.replicas = None
@@ -71,10 +68,8 @@ class ReassignablePartition(kipwire.Struct):
         for item, (item.partition_index, item.replicas) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ReassignableTopic(kipwire.Struct):
+class ReassignableTopic(kipwire.FlexibleStruct):
     """Topics with partitions to reassign.
 
     Attributes:
@@ -82,12 +77,9 @@ class ReassignableTopic(kipwire.Struct):
         partitions ([]ReassignablePartition): Partitions of the topic to move, or whose move is to be cancelled.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field(
-            "partitions", "Partitions", "[]ReassignablePartition", struct=ReassignablePartition, compact=True
-        ),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]ReassignablePartition", struct=ReassignablePartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -99,11 +91,10 @@ class ReassignableTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(ReassignablePartition, data, pos, size)
@@ -118,10 +109,8 @@ class ReassignableTopic(kipwire.Struct):
         write_compact_structs(ReassignablePartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterPartitionReassignmentsRequest(kipwire.Message):
+class AlterPartitionReassignmentsRequest(kipwire.FlexibleMessage):
     """Sent by admin clients to the controller, possibly by way of a broker, to move partitions to other replicas or to
     cancel such moves while they are under way (KIP-455).
 
@@ -138,10 +127,9 @@ class AlterPartitionReassignmentsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
-        kipwire.Field("topics", "Topics", "[]ReassignableTopic", struct=ReassignableTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]ReassignableTopic", struct=ReassignableTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -161,5 +149,3 @@ class AlterPartitionReassignmentsRequest(kipwire.Message):
         add(pack_i(self.timeout_ms))
         write_compact_structs(ReassignableTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

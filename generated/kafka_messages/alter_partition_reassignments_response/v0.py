@@ -17,7 +17,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
 
 
-class ReassignablePartitionResponse(kipwire.Struct):
+class ReassignablePartitionResponse(kipwire.FlexibleStruct):
     """Results of the topic's partitions.
 
     Attributes:
@@ -26,11 +26,10 @@ class ReassignablePartitionResponse(kipwire.Struct):
         error_message (string, nullable): Explanation of the partition's error; null if there was none.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -47,8 +46,7 @@ class ReassignablePartitionResponse(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -71,10 +69,8 @@ class ReassignablePartitionResponse(kipwire.Struct):
         for item, (item.partition_index, item.error_code, item.error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ReassignableTopicResponse(kipwire.Struct):
+class ReassignableTopicResponse(kipwire.FlexibleStruct):
     """Results grouped by topic.
 
     Attributes:
@@ -82,15 +78,10 @@ class ReassignableTopicResponse(kipwire.Struct):
         partitions ([]ReassignablePartitionResponse): Results of the topic's partitions.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]ReassignablePartitionResponse",
-            struct=ReassignablePartitionResponse,
-            compact=True,
+            "partitions", "Partitions", "[]ReassignablePartitionResponse", struct=ReassignablePartitionResponse
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -103,11 +94,10 @@ class ReassignableTopicResponse(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(ReassignablePartitionResponse, data, pos, size)
@@ -122,10 +112,8 @@ class ReassignableTopicResponse(kipwire.Struct):
         write_compact_structs(ReassignablePartitionResponse, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterPartitionReassignmentsResponse(kipwire.Message):
+class AlterPartitionReassignmentsResponse(kipwire.FlexibleMessage):
     """Answer to AlterPartitionReassignments: which reassignments or cancellations were accepted (KIP-455). Success does
     not mean that the data has been moved yet.
 
@@ -145,14 +133,11 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field(
-            "responses", "Responses", "[]ReassignableTopicResponse", struct=ReassignableTopicResponse, compact=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("responses", "Responses", "[]ReassignableTopicResponse", struct=ReassignableTopicResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -177,8 +162,7 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -198,5 +182,3 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
             add(error_message)
         write_compact_structs(ReassignableTopicResponse, self.responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,7 @@ pack_ii = struct.Struct(">ii").pack
 pack_iq = struct.Struct(">iq").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The changes proposed for single partitions of the topic.
 
     Attributes:
@@ -41,11 +41,10 @@ class PartitionData(kipwire.Struct):
             only if it matches its own.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        kipwire.Field("new_isr", "NewIsr", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("new_isr", "NewIsr", "[]int32", entity_type="brokerId"),
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0),
         kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=0),
     )
@@ -70,9 +69,9 @@ class PartitionData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.partition_index, self.leader_epoch, size = unpack_iiB(data, pos)
         pos += 9
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.new_isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.new_isr = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self.leader_recovery_state, self.partition_epoch, size = unpack_biB(data, pos)
         pos += 6
@@ -100,10 +99,8 @@ class PartitionData(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The topics with partitions whose state shall change.
 
     Attributes:
@@ -111,10 +108,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The changes proposed for single partitions of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -136,10 +132,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterPartitionRequest(kipwire.Message):
+class AlterPartitionRequest(kipwire.FlexibleMessage):
     """Sent by a partition leader to the active controller to propose a changed in-sync replica set or leader recovery
     state. Began as AlterIsr (KIP-497).
 
@@ -157,11 +151,10 @@ class AlterPartitionRequest(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -182,5 +175,3 @@ class AlterPartitionRequest(kipwire.Message):
         add(pack_iq(self.broker_id, self.broker_epoch))
         write_compact_structs(TopicData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,7 @@ pack_iq = struct.Struct(">iq").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class BrokerState(kipwire.Struct):
+class BrokerState(kipwire.FlexibleStruct):
     """Proposed in-sync replicas with the broker epoch of each, so that a restarted replica is not admitted by mistake.
     Since version 3 (KIP-903).
 
@@ -36,7 +36,6 @@ class BrokerState(kipwire.Struct):
             leader does not know it. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
@@ -64,10 +63,8 @@ class BrokerState(kipwire.Struct):
         for item, (item.broker_id, item.broker_epoch) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The changes proposed for single partitions of the topic.
 
     Attributes:
@@ -82,11 +79,10 @@ class PartitionData(kipwire.Struct):
             only if it matches its own.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        kipwire.Field("new_isr_with_epochs", "NewIsrWithEpochs", "[]BrokerState", struct=BrokerState, compact=True),
+        kipwire.Field("new_isr_with_epochs", "NewIsrWithEpochs", "[]BrokerState", struct=BrokerState),
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0),
         kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=0),
     )
@@ -123,10 +119,8 @@ class PartitionData(kipwire.Struct):
         packed = pack_bix(self.leader_recovery_state, self.partition_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The topics with partitions whose state shall change.
 
     Attributes:
@@ -134,10 +128,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The changes proposed for single partitions of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -159,10 +152,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterPartitionRequest(kipwire.Message):
+class AlterPartitionRequest(kipwire.FlexibleMessage):
     """Sent by a partition leader to the active controller to propose a changed in-sync replica set or leader recovery
     state. Began as AlterIsr (KIP-497).
 
@@ -180,11 +171,10 @@ class AlterPartitionRequest(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -205,5 +195,3 @@ class AlterPartitionRequest(kipwire.Message):
         add(pack_iq(self.broker_id, self.broker_epoch))
         write_compact_structs(TopicData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

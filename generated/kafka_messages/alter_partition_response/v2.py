@@ -26,7 +26,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_ihii = struct.Struct(">ihii").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """Results for the single partitions of the topic.
 
     Attributes:
@@ -41,13 +41,12 @@ class PartitionData(kipwire.Struct):
             proposal.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        kipwire.Field("isr", "Isr", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("isr", "Isr", "[]int32", entity_type="brokerId"),
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0, ignorable=True),
         kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=0),
     )
@@ -76,9 +75,9 @@ class PartitionData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.partition_index, self.error_code, self.leader_id, self.leader_epoch, size = unpack_ihiiB(data, pos)
         pos += 15
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self.leader_recovery_state, self.partition_epoch, size = unpack_biB(data, pos)
         pos += 6
@@ -108,10 +107,8 @@ class PartitionData(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """Results grouped by topic.
 
     Attributes:
@@ -119,10 +116,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): Results for the single partitions of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -144,10 +140,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterPartitionResponse(kipwire.Message):
+class AlterPartitionResponse(kipwire.FlexibleMessage):
     """The controller's answer to a leader's AlterPartition request, with the partition state that now holds.
 
     Attributes:
@@ -164,11 +158,10 @@ class AlterPartitionResponse(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -189,5 +182,3 @@ class AlterPartitionResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         write_compact_structs(TopicData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

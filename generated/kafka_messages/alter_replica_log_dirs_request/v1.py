@@ -27,7 +27,6 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions whose local replica should go to this directory.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32"),
@@ -44,8 +43,7 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
@@ -72,7 +70,6 @@ class AlterReplicaLogDir(kipwire.Struct):
         topics ([]AlterReplicaLogDirTopic): The topics with replicas to be placed in this directory.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("path", "Path", "string", default="", map_key=True),
         kipwire.Field("topics", "Topics", "[]AlterReplicaLogDirTopic", struct=AlterReplicaLogDirTopic),
@@ -89,8 +86,7 @@ class AlterReplicaLogDir(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.path = data[pos:end].decode()
-        pos = end
+        self.path, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.topics, pos = read_structs(AlterReplicaLogDirTopic, data, pos, size)
@@ -119,7 +115,6 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", struct=AlterReplicaLogDir),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -14,7 +14,7 @@ from kipwire.wire import read_tag_section, tag_section, write_size, write_string
 __all__ = ["AlterReplicaLogDirTopic", "AlterReplicaLogDir", "AlterReplicaLogDirsRequest"]
 
 
-class AlterReplicaLogDirTopic(kipwire.Struct):
+class AlterReplicaLogDirTopic(kipwire.FlexibleStruct):
     """The topics with replicas to be placed in this directory.
 
     Attributes:
@@ -22,10 +22,9 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions whose local replica should go to this directory.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -37,16 +36,15 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -68,10 +66,8 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
         for item, (item.name, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterReplicaLogDir(kipwire.Struct):
+class AlterReplicaLogDir(kipwire.FlexibleStruct):
     """The target log directories, each with the replicas that should live in it.
 
     Attributes:
@@ -80,10 +76,9 @@ class AlterReplicaLogDir(kipwire.Struct):
         topics ([]AlterReplicaLogDirTopic): The topics with replicas to be placed in this directory.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("path", "Path", "string", default="", compact=True, map_key=True),
-        kipwire.Field("topics", "Topics", "[]AlterReplicaLogDirTopic", struct=AlterReplicaLogDirTopic, compact=True),
+        kipwire.Field("path", "Path", "string", default="", map_key=True),
+        kipwire.Field("topics", "Topics", "[]AlterReplicaLogDirTopic", struct=AlterReplicaLogDirTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -95,11 +90,10 @@ class AlterReplicaLogDir(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.path = data[pos:end].decode()
-        pos = end
+        self.path, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(AlterReplicaLogDirTopic, data, pos, size)
@@ -114,10 +108,8 @@ class AlterReplicaLogDir(kipwire.Struct):
         write_compact_structs(AlterReplicaLogDirTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterReplicaLogDirsRequest(kipwire.Message):
+class AlterReplicaLogDirsRequest(kipwire.FlexibleMessage):
     """An admin client asks a broker to place or move its own partition replicas into particular log directories (KIP-113).
     It goes to the broker that hosts the replicas, not to the controller.
 
@@ -132,8 +124,7 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", struct=AlterReplicaLogDir, compact=True),)
+    FIELDS = (kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", struct=AlterReplicaLogDir),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, dirs: list[AlterReplicaLogDir] = DEFAULT) -> None:
@@ -150,5 +141,3 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(AlterReplicaLogDir, self.dirs, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -30,7 +30,6 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
         error_code (int16): Whether the placement of this partition's replica was accepted; 0 means no error.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -64,7 +63,6 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
         partitions ([]AlterReplicaLogDirPartitionResult): The outcome for every requested partition of the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field(
@@ -83,8 +81,7 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(AlterReplicaLogDirPartitionResult, data, pos, size)
@@ -115,7 +112,6 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]AlterReplicaLogDirTopicResult", struct=AlterReplicaLogDirTopicResult),

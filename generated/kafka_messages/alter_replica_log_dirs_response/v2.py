@@ -19,7 +19,7 @@ pack_i = struct.Struct(">i").pack
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class AlterReplicaLogDirPartitionResult(kipwire.Struct):
+class AlterReplicaLogDirPartitionResult(kipwire.FlexibleStruct):
     """The outcome for every requested partition of the topic.
 
     Attributes:
@@ -27,7 +27,6 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
         error_code (int16): Whether the placement of this partition's replica was accepted; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -55,10 +54,8 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
         for item, (item.partition_index, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterReplicaLogDirTopicResult(kipwire.Struct):
+class AlterReplicaLogDirTopicResult(kipwire.FlexibleStruct):
     """The outcomes, grouped by topic.
 
     Attributes:
@@ -66,15 +63,10 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
         partitions ([]AlterReplicaLogDirPartitionResult): The outcome for every requested partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]AlterReplicaLogDirPartitionResult",
-            struct=AlterReplicaLogDirPartitionResult,
-            compact=True,
+            "partitions", "Partitions", "[]AlterReplicaLogDirPartitionResult", struct=AlterReplicaLogDirPartitionResult
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -87,11 +79,10 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(AlterReplicaLogDirPartitionResult, data, pos, size)
@@ -106,10 +97,8 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
         write_compact_structs(AlterReplicaLogDirPartitionResult, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterReplicaLogDirsResponse(kipwire.Message):
+class AlterReplicaLogDirsResponse(kipwire.FlexibleMessage):
     """A broker's answer to AlterReplicaLogDirs, with one outcome per replica. Success means that the placement was
     accepted; copying the data to the other directory may still be under way.
 
@@ -126,12 +115,9 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "results", "Results", "[]AlterReplicaLogDirTopicResult", struct=AlterReplicaLogDirTopicResult, compact=True
-        ),
+        kipwire.Field("results", "Results", "[]AlterReplicaLogDirTopicResult", struct=AlterReplicaLogDirTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -151,5 +137,3 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(AlterReplicaLogDirTopicResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -21,7 +21,7 @@ unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
+class AlterShareGroupOffsetsRequestPartition(kipwire.FlexibleStruct):
     """The partitions of this topic with their new start offsets.
 
     Attributes:
@@ -29,7 +29,6 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
         start_offset (int64): The offset from which the share group is to deliver records of this partition from now on.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("start_offset", "StartOffset", "int64", default=0),
@@ -57,10 +56,8 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
         for item, (item.partition_index, item.start_offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
+class AlterShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
     """The topics with partitions whose start offset is to be set.
 
     Attributes:
@@ -69,17 +66,13 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
             offsets.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name", "TopicName", "string", default="", compact=True, map_key=True, entity_type="topicName"
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]AlterShareGroupOffsetsRequestPartition",
             struct=AlterShareGroupOffsetsRequestPartition,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -94,11 +87,10 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(AlterShareGroupOffsetsRequestPartition, data, pos, size)
@@ -113,10 +105,8 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
         write_compact_structs(AlterShareGroupOffsetsRequestPartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterShareGroupOffsetsRequest(kipwire.Message):
+class AlterShareGroupOffsetsRequest(kipwire.FlexibleMessage):
     """An admin client asks the group coordinator to set the share-partition start offsets of a share group (KIP-932), for
     example to rewind it or to skip records.
 
@@ -132,15 +122,10 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(
-            "topics",
-            "Topics",
-            "[]AlterShareGroupOffsetsRequestTopic",
-            struct=AlterShareGroupOffsetsRequestTopic,
-            compact=True,
+            "topics", "Topics", "[]AlterShareGroupOffsetsRequestTopic", struct=AlterShareGroupOffsetsRequestTopic
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -153,11 +138,10 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(AlterShareGroupOffsetsRequestTopic, data, pos, size)
@@ -171,5 +155,3 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
         add(group_id)
         write_compact_structs(AlterShareGroupOffsetsRequestTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -25,7 +25,7 @@ pack_16s = struct.Struct(">16s").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class AlterShareGroupOffsetsResponsePartition(kipwire.Struct):
+class AlterShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
     """The outcome for every partition of the topic.
 
     Attributes:
@@ -34,11 +34,10 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.Struct):
         error_message (string, nullable): Explanation of this partition's error; null if there is none. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -55,8 +54,7 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -79,10 +77,8 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.Struct):
         for item, (item.partition_index, item.error_code, item.error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterShareGroupOffsetsResponseTopic(kipwire.Struct):
+class AlterShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
     """The outcomes, grouped by topic.
 
     Attributes:
@@ -91,18 +87,14 @@ class AlterShareGroupOffsetsResponseTopic(kipwire.Struct):
         partitions ([]AlterShareGroupOffsetsResponsePartition): The outcome for every partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name", "TopicName", "string", default="", compact=True, map_key=True, entity_type="topicName"
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]AlterShareGroupOffsetsResponsePartition",
             struct=AlterShareGroupOffsetsResponsePartition,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -122,11 +114,10 @@ class AlterShareGroupOffsetsResponseTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
@@ -143,10 +134,8 @@ class AlterShareGroupOffsetsResponseTopic(kipwire.Struct):
         write_compact_structs(AlterShareGroupOffsetsResponsePartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterShareGroupOffsetsResponse(kipwire.Message):
+class AlterShareGroupOffsetsResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to AlterShareGroupOffsets, telling for the group and for each partition whether the
     new start offset was set (KIP-932).
 
@@ -166,17 +155,15 @@ class AlterShareGroupOffsetsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
         kipwire.Field(
             "responses",
             "Responses",
             "[]AlterShareGroupOffsetsResponseTopic",
             struct=AlterShareGroupOffsetsResponseTopic,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -202,8 +189,7 @@ class AlterShareGroupOffsetsResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -223,5 +209,3 @@ class AlterShareGroupOffsetsResponse(kipwire.Message):
             add(error_message)
         write_compact_structs(AlterShareGroupOffsetsResponseTopic, self.responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

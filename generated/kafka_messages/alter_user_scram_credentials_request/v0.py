@@ -20,7 +20,7 @@ pack_bi = struct.Struct(">bi").pack
 pack_bx = struct.Struct(">bx").pack
 
 
-class ScramCredentialDeletion(kipwire.Struct):
+class ScramCredentialDeletion(kipwire.FlexibleStruct):
     """Credentials to remove, each given by user and mechanism.
 
     Attributes:
@@ -28,9 +28,8 @@ class ScramCredentialDeletion(kipwire.Struct):
         mechanism (int8): SCRAM mechanism whose credential is removed: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("mechanism", "Mechanism", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -43,11 +42,10 @@ class ScramCredentialDeletion(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.mechanism, size = unpack_bB(data, pos)
         pos += 2
         self._unknown_tagged_fields = None
@@ -67,10 +65,8 @@ class ScramCredentialDeletion(kipwire.Struct):
         for item, (item.name, item.mechanism) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ScramCredentialUpsertion(kipwire.Struct):
+class ScramCredentialUpsertion(kipwire.FlexibleStruct):
     """Credentials to create, or to overwrite where the user already has one for that mechanism.
 
     Attributes:
@@ -82,13 +78,12 @@ class ScramCredentialUpsertion(kipwire.Struct):
             SCRAM.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("mechanism", "Mechanism", "int8", default=0),
         kipwire.Field("iterations", "Iterations", "int32", default=0),
-        kipwire.Field("salt", "Salt", "bytes", default=b"", compact=True),
-        kipwire.Field("salted_password", "SaltedPassword", "bytes", default=b"", compact=True),
+        kipwire.Field("salt", "Salt", "bytes", default=b""),
+        kipwire.Field("salted_password", "SaltedPassword", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -111,35 +106,32 @@ class ScramCredentialUpsertion(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.mechanism, self.iterations, size = unpack_biB(data, pos)
         pos += 6
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.salt = data[pos:end]
-        pos = end
+        self.salt, pos = data[pos:end], end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.salted_password = data[pos:end]
-        pos = end
+        self.salted_password, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -154,7 +146,8 @@ class ScramCredentialUpsertion(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(salt)
@@ -165,16 +158,15 @@ class ScramCredentialUpsertion(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(salted_password)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterUserScramCredentialsRequest(kipwire.Message):
+class AlterUserScramCredentialsRequest(kipwire.FlexibleMessage):
     """Sent by admin clients to create, replace or remove the SCRAM credentials users log in with (KIP-554). Passwords do
     not travel in clear text; the client salts and hashes them first.
 
@@ -191,14 +183,9 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "deletions", "Deletions", "[]ScramCredentialDeletion", struct=ScramCredentialDeletion, compact=True
-        ),
-        kipwire.Field(
-            "upsertions", "Upsertions", "[]ScramCredentialUpsertion", struct=ScramCredentialUpsertion, compact=True
-        ),
+        kipwire.Field("deletions", "Deletions", "[]ScramCredentialDeletion", struct=ScramCredentialDeletion),
+        kipwire.Field("upsertions", "Upsertions", "[]ScramCredentialUpsertion", struct=ScramCredentialUpsertion),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -226,5 +213,3 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
         write_compact_structs(ScramCredentialDeletion, self.deletions, add)
         write_compact_structs(ScramCredentialUpsertion, self.upsertions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -19,7 +19,7 @@ pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
 
-class AlterUserScramCredentialsResult(kipwire.Struct):
+class AlterUserScramCredentialsResult(kipwire.FlexibleStruct):
     """Results, one per affected user, whether for deletions or upsertions.
 
     Attributes:
@@ -28,11 +28,10 @@ class AlterUserScramCredentialsResult(kipwire.Struct):
         error_message (string, nullable): Explanation of the user's error; null if there was none.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("user", "User", "string", default="", compact=True),
+        kipwire.Field("user", "User", "string", default=""),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,19 +44,17 @@ class AlterUserScramCredentialsResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.user = data[pos:end].decode()
-        pos = end
+        self.user, pos = data[pos:end].decode(), end
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -84,10 +81,8 @@ class AlterUserScramCredentialsResult(kipwire.Struct):
         for item, (item.user, item.error_code, item.error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AlterUserScramCredentialsResponse(kipwire.Message):
+class AlterUserScramCredentialsResponse(kipwire.FlexibleMessage):
     """Answer to AlterUserScramCredentials with one result per user named in the request (KIP-554).
 
     Attributes:
@@ -104,15 +99,10 @@ class AlterUserScramCredentialsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
-            "results",
-            "Results",
-            "[]AlterUserScramCredentialsResult",
-            struct=AlterUserScramCredentialsResult,
-            compact=True,
+            "results", "Results", "[]AlterUserScramCredentialsResult", struct=AlterUserScramCredentialsResult
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -133,5 +123,3 @@ class AlterUserScramCredentialsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(AlterUserScramCredentialsResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

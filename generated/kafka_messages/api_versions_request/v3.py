@@ -11,7 +11,7 @@ from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_secti
 __all__ = ["ApiVersionsRequest"]
 
 
-class ApiVersionsRequest(kipwire.Message):
+class ApiVersionsRequest(kipwire.FlexibleMessage):
     """Usually the first request on a connection: a client (or another node) asks a broker or controller which API keys and
     versions it understands. Introduced by KIP-35.
 
@@ -28,12 +28,9 @@ class ApiVersionsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("client_software_name", "ClientSoftwareName", "string", default="", compact=True, ignorable=True),
-        kipwire.Field(
-            "client_software_version", "ClientSoftwareVersion", "string", default="", compact=True, ignorable=True
-        ),
+        kipwire.Field("client_software_name", "ClientSoftwareName", "string", default="", ignorable=True),
+        kipwire.Field("client_software_version", "ClientSoftwareVersion", "string", default="", ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,18 +42,16 @@ class ApiVersionsRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_software_name = data[pos:end].decode()
-        pos = end
+        self.client_software_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_software_version = data[pos:end].decode()
-        pos = end
+        self.client_software_version, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -70,5 +65,3 @@ class ApiVersionsRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_software_version)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_ix = struct.Struct(">ix").pack
 
 
-class ApiVersionsRequest(kipwire.Message):
+class ApiVersionsRequest(kipwire.FlexibleMessage):
     """Usually the first request on a connection: a client (or another node) asks a broker or controller which API keys and
     versions it understands. Introduced by KIP-35.
 
@@ -36,13 +36,10 @@ class ApiVersionsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("client_software_name", "ClientSoftwareName", "string", default="", compact=True, ignorable=True),
-        kipwire.Field(
-            "client_software_version", "ClientSoftwareVersion", "string", default="", compact=True, ignorable=True
-        ),
-        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("client_software_name", "ClientSoftwareName", "string", default="", ignorable=True),
+        kipwire.Field("client_software_version", "ClientSoftwareVersion", "string", default="", ignorable=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, ignorable=True),
         kipwire.Field("node_id", "NodeId", "int32", default=-1, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -64,26 +61,23 @@ class ApiVersionsRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_software_name = data[pos:end].decode()
-        pos = end
+        self.client_software_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_software_version = data[pos:end].decode()
-        pos = end
+        self.client_software_version, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         self.node_id, size = unpack_iB(data, pos)
@@ -109,5 +103,3 @@ class ApiVersionsRequest(kipwire.Message):
             add(cluster_id)
         packed = pack_ix(self.node_id)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

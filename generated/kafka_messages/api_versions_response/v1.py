@@ -29,7 +29,6 @@ class ApiVersion(kipwire.Struct):
         max_version (int16): Newest version of this API the node accepts, inclusive.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
         kipwire.Field("min_version", "MinVersion", "int16", default=0),
@@ -76,7 +75,6 @@ class ApiVersionsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion),

@@ -27,7 +27,7 @@ pack_ix = struct.Struct(">ix").pack
 pack_q = struct.Struct(">q").pack
 
 
-class ApiVersion(kipwire.Struct):
+class ApiVersion(kipwire.FlexibleStruct):
     """One entry for every API the node serves on this listener.
 
     Attributes:
@@ -36,7 +36,6 @@ class ApiVersion(kipwire.Struct):
         max_version (int16): Newest version of this API the node accepts, inclusive.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
         kipwire.Field("min_version", "MinVersion", "int16", default=0),
@@ -66,10 +65,8 @@ class ApiVersion(kipwire.Struct):
         for item, (item.api_key, item.min_version, item.max_version) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class SupportedFeatureKey(kipwire.Struct):
+class SupportedFeatureKey(kipwire.FlexibleStruct):
     """Feature level ranges this node's software is able to run with (KIP-584).
 
     Attributes:
@@ -79,9 +76,8 @@ class SupportedFeatureKey(kipwire.Struct):
         max_version (int16): Highest level of the feature this node can run with.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("min_version", "MinVersion", "int16", default=0),
         kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
@@ -96,11 +92,10 @@ class SupportedFeatureKey(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.min_version, self.max_version, size = unpack_hhB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -120,10 +115,8 @@ class SupportedFeatureKey(kipwire.Struct):
         for item, (item.name, item.min_version, item.max_version) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FinalizedFeatureKey(kipwire.Struct):
+class FinalizedFeatureKey(kipwire.FlexibleStruct):
     """Feature levels in force for the whole cluster; only meaningful if finalized_features_epoch is not negative
     (KIP-584).
 
@@ -133,9 +126,8 @@ class FinalizedFeatureKey(kipwire.Struct):
         min_version_level (int16): Lowest level of the feature finalized for the cluster.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
         kipwire.Field("min_version_level", "MinVersionLevel", "int16", default=0),
     )
@@ -150,11 +142,10 @@ class FinalizedFeatureKey(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.max_version_level, self.min_version_level, size = unpack_hhB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -174,10 +165,8 @@ class FinalizedFeatureKey(kipwire.Struct):
         for item, (item.name, item.max_version_level, item.min_version_level) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ApiVersionsResponse(kipwire.Message):
+class ApiVersionsResponse(kipwire.FlexibleMessage):
     """Answer of a broker or controller listing the API versions it accepts and its feature levels. Always sent with
     response header version 0 so that clients of any age can read it.
 
@@ -204,17 +193,15 @@ class ApiVersionsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion, compact=True),
+        kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
             "supported_features",
             "SupportedFeatures",
             "[]SupportedFeatureKey",
             struct=SupportedFeatureKey,
-            compact=True,
             tag=0,
             ignorable=True,
         ),
@@ -224,7 +211,6 @@ class ApiVersionsResponse(kipwire.Message):
             "FinalizedFeatures",
             "[]FinalizedFeatureKey",
             struct=FinalizedFeatureKey,
-            compact=True,
             tag=2,
             ignorable=True,
         ),
@@ -295,7 +281,7 @@ class ApiVersionsResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if not is_empty(self.supported_features):
+        if self.supported_features != [] and not is_empty(self.supported_features):
             parts = []
             add = parts.append
             write_compact_structs(SupportedFeatureKey, self.supported_features, add)
@@ -305,7 +291,7 @@ class ApiVersionsResponse(kipwire.Message):
             add = parts.append
             add(pack_q(self.finalized_features_epoch))
             fields.append((1, b"".join(parts)))
-        if not is_empty(self.finalized_features):
+        if self.finalized_features != [] and not is_empty(self.finalized_features):
             parts = []
             add = parts.append
             write_compact_structs(FinalizedFeatureKey, self.finalized_features, add)
@@ -316,5 +302,3 @@ class ApiVersionsResponse(kipwire.Message):
             add(pack_B(BOOL_BYTE[self.zk_migration_ready]))
             fields.append((3, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

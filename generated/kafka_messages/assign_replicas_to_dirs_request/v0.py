@@ -23,14 +23,13 @@ pack_iq = struct.Struct(">iq").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The partitions of this topic whose replica is in this directory.
 
     Attributes:
         partition_index (int32): Index of the partition within its topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -54,10 +53,8 @@ class PartitionData(kipwire.Struct):
         for item, (item.partition_index,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The topics with replicas in this directory.
 
     Attributes:
@@ -65,10 +62,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The partitions of this topic whose replica is in this directory.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -90,10 +86,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DirectoryData(kipwire.Struct):
+class DirectoryData(kipwire.FlexibleStruct):
     """The log directories with the replicas assigned to them.
 
     Attributes:
@@ -101,10 +95,9 @@ class DirectoryData(kipwire.Struct):
         topics ([]TopicData): The topics with replicas in this directory.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -126,10 +119,8 @@ class DirectoryData(kipwire.Struct):
         write_compact_structs(TopicData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AssignReplicasToDirsRequest(kipwire.Message):
+class AssignReplicasToDirsRequest(kipwire.FlexibleMessage):
     """A broker with several log directories tells the active KRaft controller in which directory each of the listed
     replicas is stored (KIP-858), so that the controller knows what is lost when a directory fails.
 
@@ -147,11 +138,10 @@ class AssignReplicasToDirsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
-        kipwire.Field("directories", "Directories", "[]DirectoryData", struct=DirectoryData, compact=True),
+        kipwire.Field("directories", "Directories", "[]DirectoryData", struct=DirectoryData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -174,5 +164,3 @@ class AssignReplicasToDirsRequest(kipwire.Message):
         add(pack_iq(self.broker_id, self.broker_epoch))
         write_compact_structs(DirectoryData, self.directories, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -22,7 +22,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The outcome for each partition of the topic.
 
     Attributes:
@@ -30,7 +30,6 @@ class PartitionData(kipwire.Struct):
         error_code (int16): Whether the directory of this partition's replica was recorded; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -58,10 +57,8 @@ class PartitionData(kipwire.Struct):
         for item, (item.partition_index, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The topics with replicas assigned to this directory.
 
     Attributes:
@@ -69,10 +66,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The outcome for each partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -94,10 +90,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DirectoryData(kipwire.Struct):
+class DirectoryData(kipwire.FlexibleStruct):
     """The directories of the request with the outcomes for their replicas.
 
     Attributes:
@@ -105,10 +99,9 @@ class DirectoryData(kipwire.Struct):
         topics ([]TopicData): The topics with replicas assigned to this directory.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -130,10 +123,8 @@ class DirectoryData(kipwire.Struct):
         write_compact_structs(TopicData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AssignReplicasToDirsResponse(kipwire.Message):
+class AssignReplicasToDirsResponse(kipwire.FlexibleMessage):
     """The controller's answer to AssignReplicasToDirs: it mirrors the reported directories and tells for each replica
     whether the assignment was recorded (KIP-858).
 
@@ -152,11 +143,10 @@ class AssignReplicasToDirsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("directories", "Directories", "[]DirectoryData", struct=DirectoryData, compact=True),
+        kipwire.Field("directories", "Directories", "[]DirectoryData", struct=DirectoryData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -179,5 +169,3 @@ class AssignReplicasToDirsResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         write_compact_structs(DirectoryData, self.directories, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -29,7 +29,6 @@ class PartitionData(kipwire.Struct):
         leader_epoch (int32): Epoch in which the sender has been elected leader.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
@@ -65,7 +64,6 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): Partitions of the topic in which a new leader epoch begins.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
@@ -82,8 +80,7 @@ class TopicData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(PartitionData, data, pos, size)
@@ -114,7 +111,6 @@ class BeginQuorumEpochRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
         kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
@@ -134,8 +130,7 @@ class BeginQuorumEpochRequest(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.topics, pos = read_structs(TopicData, data, pos, size)

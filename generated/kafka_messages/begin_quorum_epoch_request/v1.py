@@ -23,7 +23,7 @@ pack_i = struct.Struct(">i").pack
 pack_i16siix = struct.Struct(">i16siix").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """Partitions of the topic in which a new leader epoch begins.
 
     Attributes:
@@ -33,7 +33,6 @@ class PartitionData(kipwire.Struct):
         leader_epoch (int32): Epoch in which the sender has been elected leader.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID, ignorable=True),
@@ -75,10 +74,8 @@ class PartitionData(kipwire.Struct):
         ):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """Replicated logs concerned; in practice the metadata log alone.
 
     Attributes:
@@ -86,10 +83,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): Partitions of the topic in which a new leader epoch begins.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -101,11 +97,10 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
@@ -120,10 +115,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaderEndpoint(kipwire.Struct):
+class LeaderEndpoint(kipwire.FlexibleStruct):
     """Addresses at which the new leader can be reached, one per listener (from version 1 on, KIP-853).
 
     Attributes:
@@ -132,10 +125,9 @@ class LeaderEndpoint(kipwire.Struct):
         port (uint16): TCP port of the leader on this listener.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -149,18 +141,16 @@ class LeaderEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -184,10 +174,8 @@ class LeaderEndpoint(kipwire.Struct):
         for item, (item.name, item.host, item.port) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class BeginQuorumEpochRequest(kipwire.Message):
+class BeginQuorumEpochRequest(kipwire.FlexibleMessage):
     """Sent by a newly elected KRaft leader to the other voters of the quorum, to announce that it leads the new epoch
     (KIP-595).
 
@@ -208,19 +196,11 @@ class BeginQuorumEpochRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
         kipwire.Field("voter_id", "VoterId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
-        kipwire.Field(
-            "leader_endpoints",
-            "LeaderEndpoints",
-            "[]LeaderEndpoint",
-            struct=LeaderEndpoint,
-            compact=True,
-            ignorable=True,
-        ),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
+        kipwire.Field("leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", struct=LeaderEndpoint, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -245,8 +225,7 @@ class BeginQuorumEpochRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         self.voter_id, size = unpack_iB(data, pos)
@@ -270,5 +249,3 @@ class BeginQuorumEpochRequest(kipwire.Message):
         write_compact_structs(TopicData, self.topics, add)
         write_compact_structs(LeaderEndpoint, self.leader_endpoints, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -31,7 +31,6 @@ class PartitionData(kipwire.Struct):
         leader_epoch (int32): Latest leader epoch the responding voter is aware of.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -71,7 +70,6 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): Results of the topic's partitions.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
@@ -88,8 +86,7 @@ class TopicData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(PartitionData, data, pos, size)
@@ -120,7 +117,6 @@ class BeginQuorumEpochResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),

@@ -11,7 +11,7 @@ from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_secti
 __all__ = ["BeginTransactionRecord"]
 
 
-class BeginTransactionRecord(kipwire.Message):
+class BeginTransactionRecord(kipwire.FlexibleMessage):
     """Record in the __cluster_metadata log that opens a metadata transaction: the records after it take effect together
     once it ends, or not at all (KIP-868).
 
@@ -26,8 +26,7 @@ class BeginTransactionRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("name", "Name", "string", default=None, nullable=True, compact=True, tag=0),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default=None, nullable=True, tag=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str | None = None) -> None:
@@ -52,8 +51,7 @@ class BeginTransactionRecord(kipwire.Message):
                 if size > 127:
                     size, pos = read_string_size(data, pos)
                 end = pos + size - 1
-                self.name = data[pos:end].decode()
-                pos = end
+                self.name, pos = data[pos:end].decode(), end
             else:
                 self.name = "" if size else None
         else:
@@ -75,5 +73,3 @@ class BeginTransactionRecord(kipwire.Message):
                 add(name)
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

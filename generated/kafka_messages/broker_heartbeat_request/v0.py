@@ -15,7 +15,7 @@ unpack_iqqBBB = struct.Struct(">iqqBBB").unpack_from
 pack_iqqBBx = struct.Struct(">iqqBBx").pack
 
 
-class BrokerHeartbeatRequest(kipwire.Message):
+class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
     """Sent at regular intervals by a KRaft broker to the active controller to keep its registration alive and to ask to be
     fenced, unfenced or shut down in a controlled way (KIP-631).
 
@@ -38,7 +38,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({0, 1})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
@@ -84,5 +83,3 @@ class BrokerHeartbeatRequest(kipwire.Message):
             BOOL_BYTE[self.want_shut_down],
         )
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

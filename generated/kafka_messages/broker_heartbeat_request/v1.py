@@ -19,7 +19,7 @@ unpack_iqqBBB = struct.Struct(">iqqBBB").unpack_from
 pack_iqqBBx = struct.Struct(">iqqBBx").pack
 
 
-class BrokerHeartbeatRequest(kipwire.Message):
+class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
     """Sent at regular intervals by a KRaft broker to the active controller to keep its registration alive and to ask to be
     fenced, unfenced or shut down in a controlled way (KIP-631).
 
@@ -44,7 +44,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({1})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
@@ -52,7 +51,7 @@ class BrokerHeartbeatRequest(kipwire.Message):
         kipwire.Field("current_metadata_offset", "CurrentMetadataOffset", "int64", default=0),
         kipwire.Field("want_fence", "WantFence", "bool", default=False),
         kipwire.Field("want_shut_down", "WantShutDown", "bool", default=False),
-        kipwire.Field("offline_log_dirs", "OfflineLogDirs", "[]uuid", compact=True, tag=0),
+        kipwire.Field("offline_log_dirs", "OfflineLogDirs", "[]uuid", tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -100,7 +99,7 @@ class BrokerHeartbeatRequest(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if not 0 < size < 128:
+            if size > 127:
                 size, pos = read_size(data, pos)
             self.offline_log_dirs, pos = read_uuids(data, pos, size - 1)
         else:
@@ -110,7 +109,7 @@ class BrokerHeartbeatRequest(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if not is_empty(self.offline_log_dirs):
+        if self.offline_log_dirs != [] and not is_empty(self.offline_log_dirs):
             parts = []
             add = parts.append
             offline_log_dirs = (
@@ -121,5 +120,3 @@ class BrokerHeartbeatRequest(kipwire.Message):
             add(write_uuids(offline_log_dirs))
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

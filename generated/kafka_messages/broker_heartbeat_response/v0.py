@@ -15,7 +15,7 @@ unpack_ihBBBB = struct.Struct(">ihBBBB").unpack_from
 pack_ihBBBx = struct.Struct(">ihBBBx").pack
 
 
-class BrokerHeartbeatResponse(kipwire.Message):
+class BrokerHeartbeatResponse(kipwire.FlexibleMessage):
     """The active controller's answer to BrokerHeartbeatRequest: tells the broker which state it is in.
 
     Attributes:
@@ -36,7 +36,6 @@ class BrokerHeartbeatResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -82,5 +81,3 @@ class BrokerHeartbeatResponse(kipwire.Message):
             BOOL_BYTE[self.should_shut_down],
         )
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -17,7 +17,7 @@ pack_b = struct.Struct(">b").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class BrokerRegistrationChangeRecord(kipwire.Message):
+class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log by which the controller changes parts of an existing broker registration, such as
     fencing; tagged fields that are left out stay as they are.
 
@@ -35,7 +35,6 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 3
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({2, 3})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
@@ -92,5 +91,3 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             add(pack_b(self.in_controlled_shutdown))
             fields.append((1, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

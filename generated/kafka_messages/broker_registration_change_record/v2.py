@@ -20,7 +20,7 @@ pack_b = struct.Struct(">b").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class BrokerRegistrationChangeRecord(kipwire.Message):
+class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log by which the controller changes parts of an existing broker registration, such as
     fencing; tagged fields that are left out stay as they are.
 
@@ -40,14 +40,13 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 0
     MAX_VERSION = 3
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({3})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
         kipwire.Field("fenced", "Fenced", "int8", default=0, tag=0),
         kipwire.Field("in_controlled_shutdown", "InControlledShutdown", "int8", default=0, tag=1),
-        kipwire.Field("log_dirs", "LogDirs", "[]uuid", compact=True, tag=2),
+        kipwire.Field("log_dirs", "LogDirs", "[]uuid", tag=2),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -91,7 +90,7 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         elif tag == 2:
             size = data[pos]
             pos += 1
-            if not 0 < size < 128:
+            if size > 127:
                 size, pos = read_size(data, pos)
             self.log_dirs, pos = read_uuids(data, pos, size - 1)
         else:
@@ -111,7 +110,7 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             add = parts.append
             add(pack_b(self.in_controlled_shutdown))
             fields.append((1, b"".join(parts)))
-        if not is_empty(self.log_dirs):
+        if self.log_dirs != [] and not is_empty(self.log_dirs):
             parts = []
             add = parts.append
             log_dirs = self.log_dirs if type(self.log_dirs) is list else as_list(self.log_dirs)
@@ -120,5 +119,3 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             add(write_uuids(log_dirs))
             fields.append((2, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

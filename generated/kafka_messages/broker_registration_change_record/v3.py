@@ -20,7 +20,7 @@ pack_b = struct.Struct(">b").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class BrokerRegistrationChangeRecord(kipwire.Message):
+class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log by which the controller changes parts of an existing broker registration, such as
     fencing; tagged fields that are left out stay as they are.
 
@@ -42,16 +42,13 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 3
     MIN_VERSION = 0
     MAX_VERSION = 3
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
         kipwire.Field("fenced", "Fenced", "int8", default=0, tag=0),
         kipwire.Field("in_controlled_shutdown", "InControlledShutdown", "int8", default=0, tag=1),
-        kipwire.Field("log_dirs", "LogDirs", "[]uuid", compact=True, tag=2),
-        kipwire.Field(
-            "cordoned_log_dirs", "CordonedLogDirs", "[]uuid", default=None, nullable=True, compact=True, tag=3
-        ),
+        kipwire.Field("log_dirs", "LogDirs", "[]uuid", tag=2),
+        kipwire.Field("cordoned_log_dirs", "CordonedLogDirs", "[]uuid", default=None, nullable=True, tag=3),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,7 +95,7 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         elif tag == 2:
             size = data[pos]
             pos += 1
-            if not 0 < size < 128:
+            if size > 127:
                 size, pos = read_size(data, pos)
             self.log_dirs, pos = read_uuids(data, pos, size - 1)
         elif tag == 3:
@@ -127,7 +124,7 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             add = parts.append
             add(pack_b(self.in_controlled_shutdown))
             fields.append((1, b"".join(parts)))
-        if not is_empty(self.log_dirs):
+        if self.log_dirs != [] and not is_empty(self.log_dirs):
             parts = []
             add = parts.append
             log_dirs = self.log_dirs if type(self.log_dirs) is list else as_list(self.log_dirs)
@@ -149,5 +146,3 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
                 add(write_uuids(cordoned_log_dirs))
             fields.append((3, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

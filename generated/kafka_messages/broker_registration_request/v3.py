@@ -30,7 +30,7 @@ pack_i = struct.Struct(">i").pack
 pack_qx = struct.Struct(">qx").pack
 
 
-class Listener(kipwire.Struct):
+class Listener(kipwire.FlexibleStruct):
     """The endpoints at which the broker can be reached.
 
     Attributes:
@@ -40,10 +40,9 @@ class Listener(kipwire.Struct):
         security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
         kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
@@ -59,18 +58,16 @@ class Listener(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, self.security_protocol, size = unpack_HhB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -94,10 +91,8 @@ class Listener(kipwire.Struct):
         for item, (item.name, item.host, item.port, item.security_protocol) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Feature(kipwire.Struct):
+class Feature(kipwire.FlexibleStruct):
     """The features that the broker supports, with version ranges; they must cover the levels finalized in the cluster
     (KIP-584).
 
@@ -107,9 +102,8 @@ class Feature(kipwire.Struct):
         max_supported_version (int16): Highest level of the feature that the broker can work with.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
@@ -124,11 +118,10 @@ class Feature(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.min_supported_version, self.max_supported_version, size = unpack_hhB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -148,10 +141,8 @@ class Feature(kipwire.Struct):
         for item, (item.name, item.min_supported_version, item.max_supported_version) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class BrokerRegistrationRequest(kipwire.Message):
+class BrokerRegistrationRequest(kipwire.FlexibleMessage):
     """Sent by a starting KRaft broker to the active controller to register itself in the cluster with its endpoints,
     features and log directories (KIP-631).
 
@@ -180,16 +171,15 @@ class BrokerRegistrationRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("cluster_id", "ClusterId", "string", default="", compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=""),
         kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
-        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
-        kipwire.Field("features", "Features", "[]Feature", struct=Feature, compact=True),
-        kipwire.Field("rack", "Rack", "string", default="", nullable=True, compact=True),
+        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener),
+        kipwire.Field("features", "Features", "[]Feature", struct=Feature),
+        kipwire.Field("rack", "Rack", "string", default="", nullable=True),
         kipwire.Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", default=False),
-        kipwire.Field("log_dirs", "LogDirs", "[]uuid", compact=True, ignorable=True),
+        kipwire.Field("log_dirs", "LogDirs", "[]uuid", ignorable=True),
         kipwire.Field("previous_broker_epoch", "PreviousBrokerEpoch", "int64", default=-1, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -221,11 +211,10 @@ class BrokerRegistrationRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         self.broker_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.cluster_id = data[pos:end].decode()
-        pos = end
+        self.cluster_id, pos = data[pos:end].decode(), end
         incarnation_id, size = unpack_16sB(data, pos)
         pos += 17
         self.incarnation_id = uuid_from(incarnation_id)
@@ -239,14 +228,13 @@ class BrokerRegistrationRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         is_migrating_zk_broker, size = unpack_BB(data, pos)
         pos += 2
         self.is_migrating_zk_broker = FALSE_TRUE[is_migrating_zk_broker]
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.log_dirs, pos = read_uuids(data, pos, size - 1)
         self.previous_broker_epoch, size = unpack_qB(data, pos)
@@ -277,5 +265,3 @@ class BrokerRegistrationRequest(kipwire.Message):
         add(write_uuids(log_dirs))
         packed = pack_qx(self.previous_broker_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_ihqB = struct.Struct(">ihqB").unpack_from
 pack_ihqx = struct.Struct(">ihqx").pack
 
 
-class BrokerRegistrationResponse(kipwire.Message):
+class BrokerRegistrationResponse(kipwire.FlexibleMessage):
     """The active controller's answer to BrokerRegistrationRequest; on success it hands the broker its epoch.
 
     Attributes:
@@ -33,7 +33,6 @@ class BrokerRegistrationResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -56,5 +55,3 @@ class BrokerRegistrationResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihqx(self.throttle_time_ms, self.error_code, self.broker_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -11,7 +11,7 @@ from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_secti
 __all__ = ["ClearElrRecord"]
 
 
-class ClearElrRecord(kipwire.Message):
+class ClearElrRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log that empties the sets of eligible leader replicas of one or all topics (KIP-966).
 
     Attributes:
@@ -25,8 +25,7 @@ class ClearElrRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),)
+    FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_name: str = "") -> None:
@@ -36,11 +35,10 @@ class ClearElrRecord(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -50,5 +48,3 @@ class ClearElrRecord(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(topic_name)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -18,7 +18,7 @@ unpack_dBB = struct.Struct(">dBB").unpack_from
 pack_dBx = struct.Struct(">dBx").pack
 
 
-class EntityData(kipwire.Struct):
+class EntityData(kipwire.FlexibleStruct):
     """Parts that together describe to whom the quota applies, such as a user together with a client id.
 
     Attributes:
@@ -27,10 +27,9 @@ class EntityData(kipwire.Struct):
             where there is no specific quota.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
-        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -42,19 +41,17 @@ class EntityData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.entity_type = data[pos:end].decode()
-        pos = end
+        self.entity_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.entity_name = data[pos:end].decode()
-            pos = end
+            self.entity_name, pos = data[pos:end].decode(), end
         else:
             self.entity_name = "" if size else None
         self._unknown_tagged_fields = None
@@ -80,10 +77,8 @@ class EntityData(kipwire.Struct):
         for item, (item.entity_type, item.entity_name) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ClientQuotaRecord(kipwire.Message):
+class ClientQuotaRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log that sets or removes one quota of a user, client id, IP address or combination of
     them (quotas as managed by KIP-546).
 
@@ -102,10 +97,9 @@ class ClientQuotaRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData, compact=True),
-        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
+        kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("value", "Value", "float64", default=0.0),
         kipwire.Field("remove", "Remove", "bool", default=False),
     )
@@ -126,11 +120,10 @@ class ClientQuotaRecord(kipwire.Message):
         self.entity, pos = read_compact_structs(EntityData, data, pos, size)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         self.value, remove, size = unpack_dBB(data, pos)
         pos += 10
         self.remove = FALSE_TRUE[remove]
@@ -145,5 +138,3 @@ class ClientQuotaRecord(kipwire.Message):
         add(key)
         packed = pack_dBx(self.value, BOOL_BYTE[self.remove])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_bB = struct.Struct(">bB").unpack_from
 pack_b = struct.Struct(">b").pack
 
 
-class ConfigRecord(kipwire.Message):
+class ConfigRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log by which the controller sets or removes one dynamic configuration of a resource.
 
     Attributes:
@@ -32,12 +32,11 @@ class ConfigRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("name", "Name", "string", default=""),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -53,26 +52,23 @@ class ConfigRecord(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         self.resource_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         else:
             self.value = "" if size else None
         self._unknown_tagged_fields = None
@@ -96,5 +92,3 @@ class ConfigRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -22,7 +22,7 @@ pack_16s = struct.Struct(">16s").pack
 pack_iib = struct.Struct(">iib").pack
 
 
-class TopicPartitions(kipwire.Struct):
+class TopicPartitions(kipwire.FlexibleStruct):
     """Partitions of one topic.
 
     Attributes:
@@ -32,11 +32,10 @@ class TopicPartitions(kipwire.Struct):
             order of Partitions. Tagged; null = not recorded.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
-        kipwire.Field("assignment_epochs", "AssignmentEpochs", "[]int32", nullable=True, compact=True, tag=0),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
+        kipwire.Field("assignment_epochs", "AssignmentEpochs", "[]int32", nullable=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -57,9 +56,9 @@ class TopicPartitions(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -80,7 +79,7 @@ class TopicPartitions(kipwire.Struct):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.assignment_epochs = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.assignment_epochs = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.assignment_epochs = None
@@ -91,7 +90,7 @@ class TopicPartitions(kipwire.Struct):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if not is_empty(self.assignment_epochs):
+        if self.assignment_epochs != [] and not is_empty(self.assignment_epochs):
             parts = []
             add = parts.append
             if self.assignment_epochs is None:
@@ -106,10 +105,8 @@ class TopicPartitions(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
+class ConsumerGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
     """Value of the __consumer_offsets record by which the group coordinator remembers a consumer group member's progress
     towards its target assignment (KIP-848).
 
@@ -130,20 +127,13 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
         kipwire.Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
         kipwire.Field("state", "State", "int8", default=0),
+        kipwire.Field("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", struct=TopicPartitions),
         kipwire.Field(
-            "assigned_partitions", "AssignedPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True
-        ),
-        kipwire.Field(
-            "partitions_pending_revocation",
-            "PartitionsPendingRevocation",
-            "[]TopicPartitions",
-            struct=TopicPartitions,
-            compact=True,
+            "partitions_pending_revocation", "PartitionsPendingRevocation", "[]TopicPartitions", struct=TopicPartitions
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -181,5 +171,3 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
         write_compact_structs(TopicPartitions, self.assigned_partitions, add)
         write_compact_structs(TopicPartitions, self.partitions_pending_revocation, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

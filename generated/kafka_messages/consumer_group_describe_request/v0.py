@@ -17,7 +17,7 @@ unpack_BB = struct.Struct(">BB").unpack_from
 pack_Bx = struct.Struct(">Bx").pack
 
 
-class ConsumerGroupDescribeRequest(kipwire.Message):
+class ConsumerGroupDescribeRequest(kipwire.FlexibleMessage):
     """An admin client asks a group coordinator for state, members and assignments of groups that use the consumer group
     protocol of KIP-848. Classic groups are described with DescribeGroups instead.
 
@@ -34,9 +34,8 @@ class ConsumerGroupDescribeRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_ids", "GroupIds", "[]string", compact=True, entity_type="groupId"),
+        kipwire.Field("group_ids", "GroupIds", "[]string", entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -60,5 +59,3 @@ class ConsumerGroupDescribeRequest(kipwire.Message):
         write_compact_texts(self.group_ids, add)
         packed = pack_Bx(BOOL_BYTE[self.include_authorized_operations])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -30,7 +30,7 @@ pack_ii = struct.Struct(">ii").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class TopicPartitions(kipwire.Struct):
+class TopicPartitions(kipwire.FlexibleStruct):
     """A set of partitions of one topic.
 
     Attributes:
@@ -39,11 +39,10 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions in this set.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -59,16 +58,15 @@ class TopicPartitions(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -85,20 +83,15 @@ class TopicPartitions(kipwire.Struct):
         add(PACK_INT32[len(partitions)](*partitions))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Assignment(kipwire.Struct):
+class Assignment(kipwire.FlexibleStruct):
     """The partitions given, or to be given, to one member.
 
     Attributes:
         topic_partitions ([]TopicPartitions): The assigned partitions, grouped by topic.
     """
 
-    FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True),
-    )
+    FIELDS = (kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_partitions: list[TopicPartitions] = DEFAULT) -> None:
@@ -116,10 +109,8 @@ class Assignment(kipwire.Struct):
         write_compact_structs(TopicPartitions, self.topic_partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Member(kipwire.Struct):
+class Member(kipwire.FlexibleStruct):
     """The current members of the group.
 
     Attributes:
@@ -140,20 +131,15 @@ class Member(kipwire.Struct):
             1. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True),
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
-        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
-        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
-        kipwire.Field(
-            "subscribed_topic_names", "SubscribedTopicNames", "[]string", compact=True, entity_type="topicName"
-        ),
-        kipwire.Field(
-            "subscribed_topic_regex", "SubscribedTopicRegex", "string", default=None, nullable=True, compact=True
-        ),
+        kipwire.Field("client_id", "ClientId", "string", default=""),
+        kipwire.Field("client_host", "ClientHost", "string", default=""),
+        kipwire.Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", entity_type="topicName"),
+        kipwire.Field("subscribed_topic_regex", "SubscribedTopicRegex", "string", default=None, nullable=True),
         kipwire.Field("assignment", "Assignment", "Assignment", struct=Assignment),
         kipwire.Field("target_assignment", "TargetAssignment", "Assignment", struct=Assignment),
         kipwire.Field("member_type", "MemberType", "int8", default=-1, ignorable=True),
@@ -191,19 +177,17 @@ class Member(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.instance_id = data[pos:end].decode()
-            pos = end
+            self.instance_id, pos = data[pos:end].decode(), end
         else:
             self.instance_id = "" if size else None
         size = data[pos]
@@ -212,24 +196,21 @@ class Member(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack_id = data[pos:end].decode()
-            pos = end
+            self.rack_id, pos = data[pos:end].decode(), end
         else:
             self.rack_id = "" if size else None
         self.member_epoch, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_host = data[pos:end].decode()
-        pos = end
+        self.client_host, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.subscribed_topic_names, pos = read_compact_texts(data, pos, size)
@@ -239,8 +220,7 @@ class Member(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.subscribed_topic_regex = data[pos:end].decode()
-            pos = end
+            self.subscribed_topic_regex, pos = data[pos:end].decode(), end
         else:
             self.subscribed_topic_regex = "" if size else None
         self.assignment, pos = read_struct(Assignment, data, pos)
@@ -291,10 +271,8 @@ class Member(kipwire.Struct):
         packed = pack_bx(self.member_type)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribedGroup(kipwire.Struct):
+class DescribedGroup(kipwire.FlexibleStruct):
     """One description per requested group.
 
     Attributes:
@@ -312,16 +290,15 @@ class DescribedGroup(kipwire.Struct):
             if they were not asked for. Default: -2147483648.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default=""),
         kipwire.Field("group_epoch", "GroupEpoch", "int32", default=0),
         kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
-        kipwire.Field("assignor_name", "AssignorName", "string", default="", compact=True),
-        kipwire.Field("members", "Members", "[]Member", struct=Member, compact=True),
+        kipwire.Field("assignor_name", "AssignorName", "string", default=""),
+        kipwire.Field("members", "Members", "[]Member", struct=Member),
         kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -357,31 +334,27 @@ class DescribedGroup(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_state = data[pos:end].decode()
-        pos = end
+        self.group_state, pos = data[pos:end].decode(), end
         self.group_epoch, self.assignment_epoch, size = unpack_iiB(data, pos)
         pos += 9
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.assignor_name = data[pos:end].decode()
-        pos = end
+        self.assignor_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.members, pos = read_compact_structs(Member, data, pos, size)
@@ -416,10 +389,8 @@ class DescribedGroup(kipwire.Struct):
         packed = pack_ix(self.authorized_operations)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ConsumerGroupDescribeResponse(kipwire.Message):
+class ConsumerGroupDescribeResponse(kipwire.FlexibleMessage):
     """The group coordinator's description of consumer groups: state, epochs, assignor and the current and target
     assignment of each member (KIP-848).
 
@@ -436,10 +407,9 @@ class ConsumerGroupDescribeResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -459,5 +429,3 @@ class ConsumerGroupDescribeResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DescribedGroup, self.groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

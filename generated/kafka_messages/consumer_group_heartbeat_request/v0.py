@@ -22,7 +22,7 @@ pack_16s = struct.Struct(">16s").pack
 pack_i = struct.Struct(">i").pack
 
 
-class TopicPartitions(kipwire.Struct):
+class TopicPartitions(kipwire.FlexibleStruct):
     """Partitions the member currently owns, grouped by topic; null if unchanged since the last heartbeat.
 
     Attributes:
@@ -30,10 +30,9 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the owned partitions of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -46,9 +45,9 @@ class TopicPartitions(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -61,10 +60,8 @@ class TopicPartitions(kipwire.Struct):
         add(PACK_INT32[len(partitions)](*partitions))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ConsumerGroupHeartbeatRequest(kipwire.Message):
+class ConsumerGroupHeartbeatRequest(kipwire.FlexibleMessage):
     """Sent regularly by a consumer to its group coordinator to join, stay in or leave a group of the KIP-848 consumer
     group protocol; it carries the subscription and the partitions held, usually only what changed.
 
@@ -95,13 +92,12 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
-        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True),
         kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
         kipwire.Field(
             "subscribed_topic_names",
@@ -109,10 +105,9 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             "[]string",
             default=None,
             nullable=True,
-            compact=True,
             entity_type="topicName",
         ),
-        kipwire.Field("server_assignor", "ServerAssignor", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("server_assignor", "ServerAssignor", "string", default=None, nullable=True),
         kipwire.Field(
             "topic_partitions",
             "TopicPartitions",
@@ -120,7 +115,6 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             default=None,
             struct=TopicPartitions,
             nullable=True,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -152,26 +146,23 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         self.member_epoch, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.instance_id = data[pos:end].decode()
-            pos = end
+            self.instance_id, pos = data[pos:end].decode(), end
         else:
             self.instance_id = "" if size else None
         size = data[pos]
@@ -180,8 +171,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack_id = data[pos:end].decode()
-            pos = end
+            self.rack_id, pos = data[pos:end].decode(), end
         else:
             self.rack_id = "" if size else None
         self.rebalance_timeout_ms, size = unpack_iB(data, pos)
@@ -196,8 +186,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.server_assignor = data[pos:end].decode()
-            pos = end
+            self.server_assignor, pos = data[pos:end].decode(), end
         else:
             self.server_assignor = "" if size else None
         size = data[pos]
@@ -250,5 +239,3 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
         else:
             write_compact_structs(TopicPartitions, self.topic_partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -24,7 +24,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
 
 
-class TopicPartitions(kipwire.Struct):
+class TopicPartitions(kipwire.FlexibleStruct):
     """Some partitions of one topic, named by topic id.
 
     Attributes:
@@ -32,10 +32,9 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the assigned partitions of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -48,9 +47,9 @@ class TopicPartitions(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -63,10 +62,8 @@ class TopicPartitions(kipwire.Struct):
         add(PACK_INT32[len(partitions)](*partitions))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Assignment(kipwire.Struct):
+class Assignment(kipwire.FlexibleStruct):
     """Partitions the member should own from now on; null if there is nothing new to tell.
 
     Attributes:
@@ -74,10 +71,7 @@ class Assignment(kipwire.Struct):
             grouped by topic.
     """
 
-    FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True),
-    )
+    FIELDS = (kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_partitions: list[TopicPartitions] = DEFAULT) -> None:
@@ -95,10 +89,8 @@ class Assignment(kipwire.Struct):
         write_compact_structs(TopicPartitions, self.topic_partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ConsumerGroupHeartbeatResponse(kipwire.Message):
+class ConsumerGroupHeartbeatResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to a consumer heartbeat of the KIP-848 protocol: it confirms the membership, hands
     out the member epoch and, when it changed, the assignment.
 
@@ -124,12 +116,11 @@ class ConsumerGroupHeartbeatResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
+        kipwire.Field("member_id", "MemberId", "string", default=None, nullable=True),
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
         kipwire.Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", default=0),
         kipwire.Field("assignment", "Assignment", "Assignment", default=None, struct=Assignment, nullable=True),
@@ -163,8 +154,7 @@ class ConsumerGroupHeartbeatResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -173,8 +163,7 @@ class ConsumerGroupHeartbeatResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.member_id = data[pos:end].decode()
-            pos = end
+            self.member_id, pos = data[pos:end].decode(), end
         else:
             self.member_id = "" if size else None
         self.member_epoch, self.heartbeat_interval_ms, size = unpack_iiB(data, pos)
@@ -211,5 +200,3 @@ class ConsumerGroupHeartbeatResponse(kipwire.Message):
             add(b"\x01")
             write_struct(Assignment, self.assignment, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -19,7 +19,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_i = struct.Struct(">i").pack
 
 
-class ClassicProtocol(kipwire.Struct):
+class ClassicProtocol(kipwire.FlexibleStruct):
     """The embedded assignment protocols that the classic member listed on joining.
 
     Attributes:
@@ -27,10 +27,9 @@ class ClassicProtocol(kipwire.Struct):
         metadata (bytes): The member's serialized subscription for this protocol.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -42,23 +41,21 @@ class ClassicProtocol(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.metadata = data[pos:end]
-        pos = end
+        self.metadata, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -72,16 +69,15 @@ class ClassicProtocol(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(metadata)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ClassicMemberMetadata(kipwire.Struct):
+class ClassicMemberMetadata(kipwire.FlexibleStruct):
     """Data of a member that still uses the classic protocol in this group; null (default) = it uses the KIP-848 protocol.
 
     Attributes:
@@ -90,12 +86,9 @@ class ClassicMemberMetadata(kipwire.Struct):
             joining.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
-        kipwire.Field(
-            "supported_protocols", "SupportedProtocols", "[]ClassicProtocol", struct=ClassicProtocol, compact=True
-        ),
+        kipwire.Field("supported_protocols", "SupportedProtocols", "[]ClassicProtocol", struct=ClassicProtocol),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -116,10 +109,8 @@ class ClassicMemberMetadata(kipwire.Struct):
         write_compact_structs(ClassicProtocol, self.supported_protocols, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ConsumerGroupMemberMetadataValue(kipwire.Message):
+class ConsumerGroupMemberMetadataValue(kipwire.FlexibleMessage):
     """Value of a record in __consumer_offsets with a consumer group member's identity, subscription and preferences,
     written by the group coordinator (KIP-848). A tombstone removes the member.
 
@@ -145,18 +136,15 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("instance_id", "InstanceId", "string", default="", nullable=True, compact=True),
-        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
-        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
-        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
-        kipwire.Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", compact=True),
-        kipwire.Field(
-            "subscribed_topic_regex", "SubscribedTopicRegex", "string", default="", nullable=True, compact=True
-        ),
+        kipwire.Field("instance_id", "InstanceId", "string", default="", nullable=True),
+        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True),
+        kipwire.Field("client_id", "ClientId", "string", default=""),
+        kipwire.Field("client_host", "ClientHost", "string", default=""),
+        kipwire.Field("subscribed_topic_names", "SubscribedTopicNames", "[]string"),
+        kipwire.Field("subscribed_topic_regex", "SubscribedTopicRegex", "string", default="", nullable=True),
         kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
-        kipwire.Field("server_assignor", "ServerAssignor", "string", default="", nullable=True, compact=True),
+        kipwire.Field("server_assignor", "ServerAssignor", "string", default="", nullable=True),
         kipwire.Field(
             "classic_member_metadata",
             "ClassicMemberMetadata",
@@ -200,8 +188,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.instance_id = data[pos:end].decode()
-            pos = end
+            self.instance_id, pos = data[pos:end].decode(), end
         else:
             self.instance_id = "" if size else None
         size = data[pos]
@@ -210,24 +197,21 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack_id = data[pos:end].decode()
-            pos = end
+            self.rack_id, pos = data[pos:end].decode(), end
         else:
             self.rack_id = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_host = data[pos:end].decode()
-        pos = end
+        self.client_host, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.subscribed_topic_names, pos = read_compact_texts(data, pos, size)
@@ -237,8 +221,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.subscribed_topic_regex = data[pos:end].decode()
-            pos = end
+            self.subscribed_topic_regex, pos = data[pos:end].decode(), end
         else:
             self.subscribed_topic_regex = "" if size else None
         self.rebalance_timeout_ms, size = unpack_iB(data, pos)
@@ -247,8 +230,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.server_assignor = data[pos:end].decode()
-            pos = end
+            self.server_assignor, pos = data[pos:end].decode(), end
         else:
             self.server_assignor = "" if size else None
         self._unknown_tagged_fields = None
@@ -328,4 +310,3 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
         return fields
 
     classic_member_metadata = kipwire.LazyStruct[ClassicMemberMetadata | None](ClassicMemberMetadata)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

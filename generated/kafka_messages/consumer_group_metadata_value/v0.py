@@ -17,7 +17,7 @@ pack_ix = struct.Struct(">ix").pack
 pack_q = struct.Struct(">q").pack
 
 
-class ConsumerGroupMetadataValue(kipwire.Message):
+class ConsumerGroupMetadataValue(kipwire.FlexibleMessage):
     """Value of the __consumer_offsets record that holds the epoch of a group using the consumer group protocol (KIP-848).
 
     Attributes:
@@ -33,7 +33,6 @@ class ConsumerGroupMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0, tag=0),
@@ -74,5 +73,3 @@ class ConsumerGroupMetadataValue(kipwire.Message):
             add(pack_q(self.metadata_hash))
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

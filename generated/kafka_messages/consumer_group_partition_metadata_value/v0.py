@@ -21,7 +21,7 @@ pack_16s = struct.Struct(">16s").pack
 pack_i = struct.Struct(">i").pack
 
 
-class PartitionMetadata(kipwire.Struct):
+class PartitionMetadata(kipwire.FlexibleStruct):
     """Rack information on the topic's partitions; may be empty if racks are not in use.
 
     Attributes:
@@ -29,10 +29,9 @@ class PartitionMetadata(kipwire.Struct):
         racks ([]string): Racks of the brokers that hold replicas of the partition.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
-        kipwire.Field("racks", "Racks", "[]string", compact=True),
+        kipwire.Field("racks", "Racks", "[]string"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -53,10 +52,8 @@ class PartitionMetadata(kipwire.Struct):
         write_compact_texts(self.racks, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicMetadata(kipwire.Struct):
+class TopicMetadata(kipwire.FlexibleStruct):
     """The topics the group subscribes to, as last seen.
 
     Attributes:
@@ -67,14 +64,11 @@ class TopicMetadata(kipwire.Struct):
             not in use.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default=""),
         kipwire.Field("num_partitions", "NumPartitions", "int32", default=0),
-        kipwire.Field(
-            "partition_metadata", "PartitionMetadata", "[]PartitionMetadata", struct=PartitionMetadata, compact=True
-        ),
+        kipwire.Field("partition_metadata", "PartitionMetadata", "[]PartitionMetadata", struct=PartitionMetadata),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -96,11 +90,10 @@ class TopicMetadata(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         self.num_partitions, size = unpack_iB(data, pos)
         pos += 5
         self.partition_metadata, pos = read_compact_structs(PartitionMetadata, data, pos, size)
@@ -117,10 +110,8 @@ class TopicMetadata(kipwire.Struct):
         write_compact_structs(PartitionMetadata, self.partition_metadata, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ConsumerGroupPartitionMetadataValue(kipwire.Message):
+class ConsumerGroupPartitionMetadataValue(kipwire.FlexibleMessage):
     """Record value in __consumer_offsets with the metadata of the topics a consumer group subscribes to, by which the
     coordinator noticed changes (KIP-848). Newer brokers compare a hash instead.
 
@@ -134,8 +125,7 @@ class ConsumerGroupPartitionMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicMetadata", struct=TopicMetadata, compact=True),)
+    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicMetadata", struct=TopicMetadata),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[TopicMetadata] = DEFAULT) -> None:
@@ -152,5 +142,3 @@ class ConsumerGroupPartitionMetadataValue(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(TopicMetadata, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -17,7 +17,7 @@ unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_qqx = struct.Struct(">qqx").pack
 
 
-class ConsumerGroupRegularExpressionValue(kipwire.Message):
+class ConsumerGroupRegularExpressionValue(kipwire.FlexibleMessage):
     """Record value in __consumer_offsets holding the topics that a group's subscription pattern was last resolved to
     (KIP-848).
 
@@ -33,9 +33,8 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topics", "Topics", "[]string", compact=True),
+        kipwire.Field("topics", "Topics", "[]string"),
         kipwire.Field("version", "Version", "int64", default=0),
         kipwire.Field("timestamp", "Timestamp", "int64", default=0),
     )
@@ -60,5 +59,3 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
         write_compact_texts(self.topics, add)
         packed = pack_qqx(self.version, self.timestamp)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -29,7 +29,6 @@ class ConsumerGroupTargetAssignmentMemberKey(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default=""),
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -46,15 +45,13 @@ class ConsumerGroupTargetAssignmentMemberKey(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

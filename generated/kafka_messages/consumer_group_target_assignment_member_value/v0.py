@@ -20,7 +20,7 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 
 
-class TopicPartition(kipwire.Struct):
+class TopicPartition(kipwire.FlexibleStruct):
     """The partitions meant for the member, grouped by topic; empty = none.
 
     Attributes:
@@ -28,10 +28,9 @@ class TopicPartition(kipwire.Struct):
         partitions ([]int32): Numbers of the topic's partitions meant for the member.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -44,9 +43,9 @@ class TopicPartition(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -59,10 +58,8 @@ class TopicPartition(kipwire.Struct):
         add(PACK_INT32[len(partitions)](*partitions))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ConsumerGroupTargetAssignmentMemberValue(kipwire.Message):
+class ConsumerGroupTargetAssignmentMemberValue(kipwire.FlexibleMessage):
     """Value of a record in __consumer_offsets with a consumer group member's target assignment: the partitions it is to
     own once the group has settled (KIP-848).
 
@@ -76,10 +73,7 @@ class ConsumerGroupTargetAssignmentMemberValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartition", struct=TopicPartition, compact=True),
-    )
+    FIELDS = (kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartition", struct=TopicPartition),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_partitions: list[TopicPartition] = DEFAULT) -> None:
@@ -96,5 +90,3 @@ class ConsumerGroupTargetAssignmentMemberValue(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(TopicPartition, self.topic_partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -17,7 +17,7 @@ pack_ix = struct.Struct(">ix").pack
 pack_q = struct.Struct(">q").pack
 
 
-class ConsumerGroupTargetAssignmentMetadataValue(kipwire.Message):
+class ConsumerGroupTargetAssignmentMetadataValue(kipwire.FlexibleMessage):
     """Value of a record in __consumer_offsets that states which target assignment of a consumer group is complete; written
     along with the members' target assignments (KIP-848).
 
@@ -34,7 +34,6 @@ class ConsumerGroupTargetAssignmentMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
         kipwire.Field("assignment_timestamp", "AssignmentTimestamp", "int64", default=0, tag=0, ignorable=True),
@@ -75,5 +74,3 @@ class ConsumerGroupTargetAssignmentMetadataValue(kipwire.Message):
             add(pack_q(self.assignment_timestamp))
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

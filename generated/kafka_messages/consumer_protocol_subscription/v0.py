@@ -33,7 +33,6 @@ class ConsumerProtocolSubscription(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 3
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]string"),
         kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
@@ -56,8 +55,7 @@ class ConsumerProtocolSubscription(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.user_data = data[pos:end]
-            pos = end
+            self.user_data, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

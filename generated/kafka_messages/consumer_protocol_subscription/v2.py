@@ -27,7 +27,6 @@ class TopicPartition(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions owned in that topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32"),
@@ -44,8 +43,7 @@ class TopicPartition(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
@@ -83,7 +81,6 @@ class ConsumerProtocolSubscription(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 0
     MAX_VERSION = 3
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]string"),
         kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
@@ -117,8 +114,7 @@ class ConsumerProtocolSubscription(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.user_data = data[pos:end]
-            pos = end
+            self.user_data, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.owned_partitions, pos = read_structs(TopicPartition, data, pos, size)

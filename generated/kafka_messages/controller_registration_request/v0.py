@@ -24,7 +24,7 @@ pack_hhx = struct.Struct(">hhx").pack
 pack_i16sB = struct.Struct(">i16sB").pack
 
 
-class Listener(kipwire.Struct):
+class Listener(kipwire.FlexibleStruct):
     """The network endpoints at which this controller can be reached.
 
     Attributes:
@@ -34,10 +34,9 @@ class Listener(kipwire.Struct):
         security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
         kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
@@ -53,18 +52,16 @@ class Listener(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, self.security_protocol, size = unpack_HhB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -88,10 +85,8 @@ class Listener(kipwire.Struct):
         for item, (item.name, item.host, item.port, item.security_protocol) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Feature(kipwire.Struct):
+class Feature(kipwire.FlexibleStruct):
     """The features this controller supports, with the range of levels it can handle (KIP-584).
 
     Attributes:
@@ -100,9 +95,8 @@ class Feature(kipwire.Struct):
         max_supported_version (int16): Highest level of the feature this controller can work with.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
@@ -117,11 +111,10 @@ class Feature(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.min_supported_version, self.max_supported_version, size = unpack_hhB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -141,10 +134,8 @@ class Feature(kipwire.Struct):
         for item, (item.name, item.min_supported_version, item.max_supported_version) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ControllerRegistrationRequest(kipwire.Message):
+class ControllerRegistrationRequest(kipwire.FlexibleMessage):
     """A KRaft controller registers itself with the active controller, announcing its listeners and supported features
     (KIP-919). The quorum thereby learns what each controller can do and how to reach it.
 
@@ -165,13 +156,12 @@ class ControllerRegistrationRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("controller_id", "ControllerId", "int32", default=0),
         kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
         kipwire.Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False),
-        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
-        kipwire.Field("features", "Features", "[]Feature", struct=Feature, compact=True),
+        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener),
+        kipwire.Field("features", "Features", "[]Feature", struct=Feature),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -208,5 +198,3 @@ class ControllerRegistrationRequest(kipwire.Message):
         write_compact_structs(Listener, self.listeners, add)
         write_compact_structs(Feature, self.features, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

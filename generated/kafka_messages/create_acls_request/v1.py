@@ -41,7 +41,6 @@ class AclCreation(kipwire.Struct):
         permission_type (int8): Effect of the entry: 2 deny, 3 allow.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
         kipwire.Field("resource_name", "ResourceName", "string", default=""),
@@ -78,22 +77,19 @@ class AclCreation(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         self.resource_pattern_type, size = unpack_bh(data, pos)
         pos += 3
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal = data[pos:end].decode()
-        pos = end
+        self.principal, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.operation, self.permission_type = unpack_bb(data, pos)
         pos += 2
         return pos
@@ -129,7 +125,6 @@ class CreateAclsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", struct=AclCreation),)
     __slots__ = kipwire.slots_of(FIELDS)
 

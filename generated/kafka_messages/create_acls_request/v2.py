@@ -19,7 +19,7 @@ pack_b = struct.Struct(">b").pack
 pack_bbx = struct.Struct(">bbx").pack
 
 
-class AclCreation(kipwire.Struct):
+class AclCreation(kipwire.FlexibleStruct):
     """The entries to add; each is judged on its own and answered at the same position of the response.
 
     Attributes:
@@ -38,13 +38,12 @@ class AclCreation(kipwire.Struct):
         permission_type (int8): Effect of the entry: 2 deny, 3 allow.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
         kipwire.Field("resource_pattern_type", "ResourcePatternType", "int8", default=3),
-        kipwire.Field("principal", "Principal", "string", default="", compact=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("principal", "Principal", "string", default=""),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
@@ -73,25 +72,22 @@ class AclCreation(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.resource_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         self.resource_pattern_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal = data[pos:end].decode()
-        pos = end
+        self.principal, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.operation, self.permission_type, size = unpack_bbB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -129,10 +125,8 @@ class AclCreation(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreateAclsRequest(kipwire.Message):
+class CreateAclsRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to add access control entries to the cluster's authorizer (KIP-140).
 
     Attributes:
@@ -147,8 +141,7 @@ class CreateAclsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", struct=AclCreation, compact=True),)
+    FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", struct=AclCreation),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, creations: list[AclCreation] = DEFAULT) -> None:
@@ -165,5 +158,3 @@ class CreateAclsRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(AclCreation, self.creations, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -19,7 +19,7 @@ pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
 
-class AclCreationResult(kipwire.Struct):
+class AclCreationResult(kipwire.FlexibleStruct):
     """One outcome per requested entry, in the order of the request.
 
     Attributes:
@@ -27,10 +27,9 @@ class AclCreationResult(kipwire.Struct):
         error_message (string, nullable): Human-readable detail on the failure of this entry; null = none.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -46,8 +45,7 @@ class AclCreationResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -70,10 +68,8 @@ class AclCreationResult(kipwire.Struct):
         for item, (item.error_code, item.error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreateAclsResponse(kipwire.Message):
+class CreateAclsResponse(kipwire.FlexibleMessage):
     """Tells the admin client for each requested access control entry whether it was added (KIP-140).
 
     Attributes:
@@ -89,10 +85,9 @@ class CreateAclsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("results", "Results", "[]AclCreationResult", struct=AclCreationResult, compact=True),
+        kipwire.Field("results", "Results", "[]AclCreationResult", struct=AclCreationResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -112,5 +107,3 @@ class CreateAclsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(AclCreationResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -28,7 +28,6 @@ class CreatableRenewers(kipwire.Struct):
         principal_name (string): Name of the principal allowed to renew the token.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
         kipwire.Field("principal_name", "PrincipalName", "string", default=""),
@@ -45,15 +44,13 @@ class CreatableRenewers(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal_type = data[pos:end].decode()
-        pos = end
+        self.principal_type, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal_name = data[pos:end].decode()
-        pos = end
+        self.principal_name, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -85,7 +82,6 @@ class CreateDelegationTokenRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("renewers", "Renewers", "[]CreatableRenewers", struct=CreatableRenewers),
         kipwire.Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),

@@ -17,7 +17,7 @@ unpack_qB = struct.Struct(">qB").unpack_from
 pack_qx = struct.Struct(">qx").pack
 
 
-class CreatableRenewers(kipwire.Struct):
+class CreatableRenewers(kipwire.FlexibleStruct):
     """Principals that, besides the owner, may renew the token before it expires; may be empty.
 
     Attributes:
@@ -25,10 +25,9 @@ class CreatableRenewers(kipwire.Struct):
         principal_name (string): Name of the principal allowed to renew the token.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -40,18 +39,16 @@ class CreatableRenewers(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal_type = data[pos:end].decode()
-        pos = end
+        self.principal_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal_name = data[pos:end].decode()
-        pos = end
+        self.principal_name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -72,10 +69,8 @@ class CreatableRenewers(kipwire.Struct):
         for item, (item.principal_type, item.principal_name) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreateDelegationTokenRequest(kipwire.Message):
+class CreateDelegationTokenRequest(kipwire.FlexibleMessage):
     """A client asks for a delegation token, a light shared secret with which others can authenticate through SASL/SCRAM as
     its owner. Introduced by KIP-48.
 
@@ -97,11 +92,10 @@ class CreateDelegationTokenRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("owner_principal_type", "OwnerPrincipalType", "string", default="", nullable=True, compact=True),
-        kipwire.Field("owner_principal_name", "OwnerPrincipalName", "string", default="", nullable=True, compact=True),
-        kipwire.Field("renewers", "Renewers", "[]CreatableRenewers", struct=CreatableRenewers, compact=True),
+        kipwire.Field("owner_principal_type", "OwnerPrincipalType", "string", default="", nullable=True),
+        kipwire.Field("owner_principal_name", "OwnerPrincipalName", "string", default="", nullable=True),
+        kipwire.Field("renewers", "Renewers", "[]CreatableRenewers", struct=CreatableRenewers),
         kipwire.Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -127,8 +121,7 @@ class CreateDelegationTokenRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.owner_principal_type = data[pos:end].decode()
-            pos = end
+            self.owner_principal_type, pos = data[pos:end].decode(), end
         else:
             self.owner_principal_type = "" if size else None
         size = data[pos]
@@ -137,8 +130,7 @@ class CreateDelegationTokenRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.owner_principal_name = data[pos:end].decode()
-            pos = end
+            self.owner_principal_name, pos = data[pos:end].decode(), end
         else:
             self.owner_principal_name = "" if size else None
         size = data[pos]
@@ -167,5 +159,3 @@ class CreateDelegationTokenRequest(kipwire.Message):
         write_compact_structs(CreatableRenewers, self.renewers, add)
         packed = pack_qx(self.max_lifetime_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

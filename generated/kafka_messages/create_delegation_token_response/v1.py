@@ -46,7 +46,6 @@ class CreateDelegationTokenResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
@@ -89,29 +88,25 @@ class CreateDelegationTokenResponse(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal_type = data[pos:end].decode()
-        pos = end
+        self.principal_type, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal_name = data[pos:end].decode()
-        pos = end
+        self.principal_name, pos = data[pos:end].decode(), end
         self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms, size = unpack_qqqh(data, pos)
         pos += 26
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.token_id = data[pos:end].decode()
-        pos = end
+        self.token_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.hmac = data[pos:end]
-        pos = end
+        self.hmac, pos = data[pos:end], end
         (self.throttle_time_ms,) = unpack_i(data, pos)
         pos += 4
         return pos

@@ -20,7 +20,7 @@ pack_ix = struct.Struct(">ix").pack
 pack_qqq = struct.Struct(">qqq").pack
 
 
-class CreateDelegationTokenResponse(kipwire.Message):
+class CreateDelegationTokenResponse(kipwire.FlexibleMessage):
     """Returns a newly created delegation token with its secret and its time limits.
 
     Attributes:
@@ -45,16 +45,15 @@ class CreateDelegationTokenResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
         kipwire.Field("issue_timestamp_ms", "IssueTimestampMs", "int64", default=0),
         kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
         kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
-        kipwire.Field("token_id", "TokenId", "string", default="", compact=True),
-        kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
+        kipwire.Field("token_id", "TokenId", "string", default=""),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b""),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -86,37 +85,33 @@ class CreateDelegationTokenResponse(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal_type = data[pos:end].decode()
-        pos = end
+        self.principal_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal_name = data[pos:end].decode()
-        pos = end
+        self.principal_name, pos = data[pos:end].decode(), end
         self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms, size = unpack_qqqB(data, pos)
         pos += 25
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.token_id = data[pos:end].decode()
-        pos = end
+        self.token_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.hmac = data[pos:end]
-        pos = end
+        self.hmac, pos = data[pos:end], end
         self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -142,11 +137,10 @@ class CreateDelegationTokenResponse(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(hmac)
         packed = pack_ix(self.throttle_time_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -29,7 +29,6 @@ class CreatePartitionsAssignment(kipwire.Struct):
         broker_ids ([]int32): Brokers that shall hold replicas of this new partition, the preferred leader first.
     """
 
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", entity_type="brokerId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -60,7 +59,6 @@ class CreatePartitionsTopic(kipwire.Struct):
             their index; null leaves the placement to the controller.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("count", "Count", "int32", default=0),
@@ -87,8 +85,7 @@ class CreatePartitionsTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.count, size = unpack_ii(data, pos)
         pos += 8
         if size == -1:
@@ -125,7 +122,6 @@ class CreatePartitionsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]CreatePartitionsTopic", struct=CreatePartitionsTopic),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

@@ -20,15 +20,14 @@ pack_i = struct.Struct(">i").pack
 pack_iBx = struct.Struct(">iBx").pack
 
 
-class CreatePartitionsAssignment(kipwire.Struct):
+class CreatePartitionsAssignment(kipwire.FlexibleStruct):
     """Replica placement of the partitions to add, in order of their index; null leaves the placement to the controller.
 
     Attributes:
         broker_ids ([]int32): Brokers that shall hold replicas of this new partition, the preferred leader first.
     """
 
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", compact=True, entity_type="brokerId"),)
+    FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", entity_type="brokerId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_ids: list[int] = DEFAULT) -> None:
@@ -38,9 +37,9 @@ class CreatePartitionsAssignment(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.broker_ids = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.broker_ids = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -58,10 +57,8 @@ class CreatePartitionsAssignment(kipwire.Struct):
         for item, (item.broker_ids,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreatePartitionsTopic(kipwire.Struct):
+class CreatePartitionsTopic(kipwire.FlexibleStruct):
     """Topics to enlarge.
 
     Attributes:
@@ -71,9 +68,8 @@ class CreatePartitionsTopic(kipwire.Struct):
             their index; null leaves the placement to the controller.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("count", "Count", "int32", default=0),
         kipwire.Field(
             "assignments",
@@ -81,7 +77,6 @@ class CreatePartitionsTopic(kipwire.Struct):
             "[]CreatePartitionsAssignment",
             struct=CreatePartitionsAssignment,
             nullable=True,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -97,11 +92,10 @@ class CreatePartitionsTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.count, size = unpack_iB(data, pos)
         pos += 5
         if size:
@@ -123,10 +117,8 @@ class CreatePartitionsTopic(kipwire.Struct):
             write_compact_structs(CreatePartitionsAssignment, self.assignments, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreatePartitionsRequest(kipwire.Message):
+class CreatePartitionsRequest(kipwire.FlexibleMessage):
     """Sent by admin clients to give existing topics more partitions (KIP-195). The number of partitions can only grow.
 
     Attributes:
@@ -142,9 +134,8 @@ class CreatePartitionsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topics", "Topics", "[]CreatePartitionsTopic", struct=CreatePartitionsTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]CreatePartitionsTopic", struct=CreatePartitionsTopic),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
@@ -172,5 +163,3 @@ class CreatePartitionsRequest(kipwire.Message):
         write_compact_structs(CreatePartitionsTopic, self.topics, add)
         packed = pack_iBx(self.timeout_ms, BOOL_BYTE[self.validate_only])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

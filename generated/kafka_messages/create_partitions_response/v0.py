@@ -29,7 +29,6 @@ class CreatePartitionsTopicResult(kipwire.Struct):
         error_message (string, nullable): Explanation of the topic's error; null if there was none. Default: null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -48,8 +47,7 @@ class CreatePartitionsTopicResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.error_code, size = unpack_hh(data, pos)
         pos += 4
         if size == -1:
@@ -58,8 +56,7 @@ class CreatePartitionsTopicResult(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -93,7 +90,6 @@ class CreatePartitionsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]CreatePartitionsTopicResult", struct=CreatePartitionsTopicResult),

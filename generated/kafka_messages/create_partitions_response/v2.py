@@ -19,7 +19,7 @@ pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
 
-class CreatePartitionsTopicResult(kipwire.Struct):
+class CreatePartitionsTopicResult(kipwire.FlexibleStruct):
     """Results, one per topic of the request.
 
     Attributes:
@@ -28,11 +28,10 @@ class CreatePartitionsTopicResult(kipwire.Struct):
         error_message (string, nullable): Explanation of the topic's error; null if there was none. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,19 +44,17 @@ class CreatePartitionsTopicResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -84,10 +81,8 @@ class CreatePartitionsTopicResult(kipwire.Struct):
         for item, (item.name, item.error_code, item.error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreatePartitionsResponse(kipwire.Message):
+class CreatePartitionsResponse(kipwire.FlexibleMessage):
     """Answer to CreatePartitions with one result per topic (KIP-195).
 
     Attributes:
@@ -103,12 +98,9 @@ class CreatePartitionsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "results", "Results", "[]CreatePartitionsTopicResult", struct=CreatePartitionsTopicResult, compact=True
-        ),
+        kipwire.Field("results", "Results", "[]CreatePartitionsTopicResult", struct=CreatePartitionsTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -128,5 +120,3 @@ class CreatePartitionsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(CreatePartitionsTopicResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

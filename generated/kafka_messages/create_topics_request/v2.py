@@ -32,7 +32,6 @@ class CreatableReplicaAssignment(kipwire.Struct):
         broker_ids ([]int32): Brokers that shall hold replicas of the partition, the preferred leader first.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("broker_ids", "BrokerIds", "[]int32", entity_type="brokerId"),
@@ -65,7 +64,6 @@ class CreatableTopicConfig(kipwire.Struct):
         value (string, nullable): Value for the config key, in its string form; may be null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("value", "Value", "string", default="", nullable=True),
@@ -82,8 +80,7 @@ class CreatableTopicConfig(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -92,8 +89,7 @@ class CreatableTopicConfig(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -124,7 +120,6 @@ class CreatableTopic(kipwire.Struct):
         configs ([]CreatableTopicConfig): Topic configs to set explicitly; anything not listed follows the defaults.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("num_partitions", "NumPartitions", "int32", default=0),
@@ -155,8 +150,7 @@ class CreatableTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.num_partitions, self.replication_factor, size = unpack_ihi(data, pos)
         pos += 10
         self.assignments, pos = read_structs(CreatableReplicaAssignment, data, pos, size)
@@ -192,7 +186,6 @@ class CreateTopicsRequest(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]CreatableTopic", struct=CreatableTopic),
         kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),

@@ -22,7 +22,7 @@ pack_iBx = struct.Struct(">iBx").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class CreatableReplicaAssignment(kipwire.Struct):
+class CreatableReplicaAssignment(kipwire.FlexibleStruct):
     """Explicit placement of replicas, one entry per partition; empty to let the controller choose.
 
     Attributes:
@@ -30,10 +30,9 @@ class CreatableReplicaAssignment(kipwire.Struct):
         broker_ids ([]int32): Brokers that shall hold replicas of the partition, the preferred leader first.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        kipwire.Field("broker_ids", "BrokerIds", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("broker_ids", "BrokerIds", "[]int32", entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,9 +44,9 @@ class CreatableReplicaAssignment(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.partition_index, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.broker_ids = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.broker_ids = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -66,10 +65,8 @@ class CreatableReplicaAssignment(kipwire.Struct):
         for item, (item.partition_index, item.broker_ids) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreatableTopicConfig(kipwire.Struct):
+class CreatableTopicConfig(kipwire.FlexibleStruct):
     """Topic configs to set explicitly; anything not listed follows the defaults.
 
     Attributes:
@@ -77,10 +74,9 @@ class CreatableTopicConfig(kipwire.Struct):
         value (string, nullable): Value for the config key, in its string form; may be null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -92,19 +88,17 @@ class CreatableTopicConfig(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         else:
             self.value = "" if size else None
         self._unknown_tagged_fields = None
@@ -130,10 +124,8 @@ class CreatableTopicConfig(kipwire.Struct):
         for item, (item.name, item.value) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreatableTopic(kipwire.Struct):
+class CreatableTopic(kipwire.FlexibleStruct):
     """Topics to create.
 
     Attributes:
@@ -147,19 +139,12 @@ class CreatableTopic(kipwire.Struct):
         configs ([]CreatableTopicConfig): Topic configs to set explicitly; anything not listed follows the defaults.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("num_partitions", "NumPartitions", "int32", default=0),
         kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        kipwire.Field(
-            "assignments",
-            "Assignments",
-            "[]CreatableReplicaAssignment",
-            struct=CreatableReplicaAssignment,
-            compact=True,
-        ),
-        kipwire.Field("configs", "Configs", "[]CreatableTopicConfig", struct=CreatableTopicConfig, compact=True),
+        kipwire.Field("assignments", "Assignments", "[]CreatableReplicaAssignment", struct=CreatableReplicaAssignment),
+        kipwire.Field("configs", "Configs", "[]CreatableTopicConfig", struct=CreatableTopicConfig),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -182,11 +167,10 @@ class CreatableTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.num_partitions, self.replication_factor, size = unpack_ihB(data, pos)
         pos += 7
         self.assignments, pos = read_compact_structs(CreatableReplicaAssignment, data, pos, size)
@@ -206,10 +190,8 @@ class CreatableTopic(kipwire.Struct):
         write_compact_structs(CreatableTopicConfig, self.configs, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreateTopicsRequest(kipwire.Message):
+class CreateTopicsRequest(kipwire.FlexibleMessage):
     """Sent by admin clients and other tools to create topics (KIP-4).
 
     Attributes:
@@ -226,9 +208,8 @@ class CreateTopicsRequest(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topics", "Topics", "[]CreatableTopic", struct=CreatableTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]CreatableTopic", struct=CreatableTopic),
         kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
         kipwire.Field("validate_only", "validateOnly", "bool", default=False),
     )
@@ -256,5 +237,3 @@ class CreateTopicsRequest(kipwire.Message):
         write_compact_structs(CreatableTopic, self.topics, add)
         packed = pack_iBx(self.timeout_ms, BOOL_BYTE[self.validate_only])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

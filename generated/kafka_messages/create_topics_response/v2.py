@@ -29,7 +29,6 @@ class CreatableTopicResult(kipwire.Struct):
         error_message (string, nullable): Explanation of the topic's error; null if there was none.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -48,8 +47,7 @@ class CreatableTopicResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.error_code, size = unpack_hh(data, pos)
         pos += 4
         if size == -1:
@@ -58,8 +56,7 @@ class CreatableTopicResult(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -94,7 +91,6 @@ class CreateTopicsResponse(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]CreatableTopicResult", struct=CreatableTopicResult),

@@ -28,7 +28,7 @@ pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class CreatableTopicConfigs(kipwire.Struct):
+class CreatableTopicConfigs(kipwire.FlexibleStruct):
     """Configs in effect for the new topic; null if not disclosed (from version 5 on, KIP-525).
 
     Attributes:
@@ -40,10 +40,9 @@ class CreatableTopicConfigs(kipwire.Struct):
         is_sensitive (bool): True for secrets such as passwords, whose value is not returned.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
         kipwire.Field("read_only", "ReadOnly", "bool", default=False),
         kipwire.Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
         kipwire.Field("is_sensitive", "IsSensitive", "bool", default=False),
@@ -69,19 +68,17 @@ class CreatableTopicConfigs(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         else:
             self.value = "" if size else None
         read_only, self.config_source, is_sensitive, size = unpack_BbBB(data, pos)
@@ -112,10 +109,8 @@ class CreatableTopicConfigs(kipwire.Struct):
         for item, (item.name, item.value, item.read_only, item.config_source, item.is_sensitive) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreatableTopicResult(kipwire.Struct):
+class CreatableTopicResult(kipwire.FlexibleStruct):
     """Results, one per topic of the request.
 
     Attributes:
@@ -133,25 +128,16 @@ class CreatableTopicResult(kipwire.Struct):
             version 5 on, KIP-525).
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, ignorable=True),
         kipwire.Field("topic_config_error_code", "TopicConfigErrorCode", "int16", default=0, tag=0, ignorable=True),
         kipwire.Field("num_partitions", "NumPartitions", "int32", default=-1, ignorable=True),
         kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=-1, ignorable=True),
         kipwire.Field(
-            "configs",
-            "Configs",
-            "[]CreatableTopicConfigs",
-            struct=CreatableTopicConfigs,
-            nullable=True,
-            compact=True,
-            ignorable=True,
+            "configs", "Configs", "[]CreatableTopicConfigs", struct=CreatableTopicConfigs, nullable=True, ignorable=True
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -182,11 +168,10 @@ class CreatableTopicResult(kipwire.Struct):
         self.topic_config_error_code = 0
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         topic_id, self.error_code, size = unpack_16shB(data, pos)
         pos += 19
         self.topic_id = uuid_from(topic_id)
@@ -194,8 +179,7 @@ class CreatableTopicResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.num_partitions, self.replication_factor, size = unpack_ihB(data, pos)
@@ -246,10 +230,8 @@ class CreatableTopicResult(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CreateTopicsResponse(kipwire.Message):
+class CreateTopicsResponse(kipwire.FlexibleMessage):
     """Answer to CreateTopics with one result per topic and, from version 5 on, the properties the topic was created with
     (KIP-4, KIP-525).
 
@@ -266,10 +248,9 @@ class CreateTopicsResponse(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("topics", "Topics", "[]CreatableTopicResult", struct=CreatableTopicResult, compact=True),
+        kipwire.Field("topics", "Topics", "[]CreatableTopicResult", struct=CreatableTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -289,5 +270,3 @@ class CreateTopicsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(CreatableTopicResult, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

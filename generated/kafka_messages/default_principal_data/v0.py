@@ -16,7 +16,7 @@ unpack_BB = struct.Struct(">BB").unpack_from
 pack_Bx = struct.Struct(">Bx").pack
 
 
-class DefaultPrincipalData(kipwire.Message):
+class DefaultPrincipalData(kipwire.FlexibleMessage):
     """Byte form of an authenticated principal, as the default principal builder writes it. A broker puts it into an
     Envelope request when it forwards a client's request to the controller (KIP-590).
 
@@ -33,10 +33,9 @@ class DefaultPrincipalData(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("type", "Type", "string", default="", compact=True),
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("type", "Type", "string", default=""),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("token_authenticated", "TokenAuthenticated", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -50,18 +49,16 @@ class DefaultPrincipalData(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.type = data[pos:end].decode()
-        pos = end
+        self.type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         token_authenticated, size = unpack_BB(data, pos)
         pos += 2
         self.token_authenticated = FALSE_TRUE[token_authenticated]
@@ -79,5 +76,3 @@ class DefaultPrincipalData(kipwire.Message):
         add(name)
         packed = pack_Bx(BOOL_BYTE[self.token_authenticated])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -17,7 +17,7 @@ unpack_qqqB = struct.Struct(">qqqB").unpack_from
 pack_qqq = struct.Struct(">qqq").pack
 
 
-class DelegationTokenRecord(kipwire.Message):
+class DelegationTokenRecord(kipwire.FlexibleMessage):
     """Metadata log record that creates or renews a delegation token (the tokens of KIP-48, kept by KRaft controllers in
     __cluster_metadata). The secret HMAC is not part of it.
 
@@ -39,15 +39,14 @@ class DelegationTokenRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("owner", "Owner", "string", default="", compact=True),
-        kipwire.Field("requester", "Requester", "string", default="", compact=True),
-        kipwire.Field("renewers", "Renewers", "[]string", compact=True),
+        kipwire.Field("owner", "Owner", "string", default=""),
+        kipwire.Field("requester", "Requester", "string", default=""),
+        kipwire.Field("renewers", "Renewers", "[]string"),
         kipwire.Field("issue_timestamp", "IssueTimestamp", "int64", default=0),
         kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
         kipwire.Field("expiration_timestamp", "ExpirationTimestamp", "int64", default=0),
-        kipwire.Field("token_id", "TokenId", "string", default="", compact=True),
+        kipwire.Field("token_id", "TokenId", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -74,28 +73,25 @@ class DelegationTokenRecord(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.owner = data[pos:end].decode()
-        pos = end
+        self.owner, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.requester = data[pos:end].decode()
-        pos = end
+        self.requester, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.renewers, pos = read_compact_texts(data, pos, size)
         self.issue_timestamp, self.max_timestamp, self.expiration_timestamp, size = unpack_qqqB(data, pos)
         pos += 25
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.token_id = data[pos:end].decode()
-        pos = end
+        self.token_id, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -115,5 +111,3 @@ class DelegationTokenRecord(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(token_id)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -40,7 +40,6 @@ class DeleteAclsFilter(kipwire.Struct):
         permission_type (int8): Effect to match: 1 any, 2 deny, 3 allow.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
         kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True),
@@ -80,8 +79,7 @@ class DeleteAclsFilter(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.resource_name_filter = data[pos:end].decode()
-            pos = end
+            self.resource_name_filter, pos = data[pos:end].decode(), end
         self.pattern_type_filter, size = unpack_bh(data, pos)
         pos += 3
         if size == -1:
@@ -90,8 +88,7 @@ class DeleteAclsFilter(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.principal_filter = data[pos:end].decode()
-            pos = end
+            self.principal_filter, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -100,8 +97,7 @@ class DeleteAclsFilter(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.host_filter = data[pos:end].decode()
-            pos = end
+            self.host_filter, pos = data[pos:end].decode(), end
         self.operation, self.permission_type = unpack_bb(data, pos)
         pos += 2
         return pos
@@ -147,7 +143,6 @@ class DeleteAclsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -19,7 +19,7 @@ pack_b = struct.Struct(">b").pack
 pack_bbx = struct.Struct(">bbx").pack
 
 
-class DeleteAclsFilter(kipwire.Struct):
+class DeleteAclsFilter(kipwire.FlexibleStruct):
     """The filters; every stored entry that fits at least one of them is to be removed.
 
     Attributes:
@@ -37,13 +37,12 @@ class DeleteAclsFilter(kipwire.Struct):
         permission_type (int8): Effect to match: 1 any, 2 deny, 3 allow.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
-        kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True),
         kipwire.Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
-        kipwire.Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True, compact=True),
-        kipwire.Field("host_filter", "HostFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True),
+        kipwire.Field("host_filter", "HostFilter", "string", default="", nullable=True),
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
@@ -76,8 +75,7 @@ class DeleteAclsFilter(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.resource_name_filter = data[pos:end].decode()
-            pos = end
+            self.resource_name_filter, pos = data[pos:end].decode(), end
         else:
             self.resource_name_filter = "" if size else None
         self.pattern_type_filter, size = unpack_bB(data, pos)
@@ -86,8 +84,7 @@ class DeleteAclsFilter(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.principal_filter = data[pos:end].decode()
-            pos = end
+            self.principal_filter, pos = data[pos:end].decode(), end
         else:
             self.principal_filter = "" if size else None
         size = data[pos]
@@ -96,8 +93,7 @@ class DeleteAclsFilter(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.host_filter = data[pos:end].decode()
-            pos = end
+            self.host_filter, pos = data[pos:end].decode(), end
         else:
             self.host_filter = "" if size else None
         self.operation, self.permission_type, size = unpack_bbB(data, pos)
@@ -146,10 +142,8 @@ class DeleteAclsFilter(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteAclsRequest(kipwire.Message):
+class DeleteAclsRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to remove all access control entries that match any of the given filters (KIP-140).
 
     Attributes:
@@ -163,8 +157,7 @@ class DeleteAclsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter, compact=True),)
+    FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, filters: list[DeleteAclsFilter] = DEFAULT) -> None:
@@ -181,5 +174,3 @@ class DeleteAclsRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(DeleteAclsFilter, self.filters, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

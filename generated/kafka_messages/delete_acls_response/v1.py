@@ -44,7 +44,6 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         permission_type (int8): Effect the entry had: 2 deny, 3 allow.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
@@ -90,29 +89,25 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         self.resource_type, size = unpack_bh(data, pos)
         pos += 3
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         self.pattern_type, size = unpack_bh(data, pos)
         pos += 3
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal = data[pos:end].decode()
-        pos = end
+        self.principal, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.operation, self.permission_type = unpack_bb(data, pos)
         pos += 2
         return pos
@@ -150,7 +145,6 @@ class DeleteAclsFilterResult(kipwire.Struct):
         matching_acls ([]DeleteAclsMatchingAcl): The stored entries that fitted this filter.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
@@ -178,8 +172,7 @@ class DeleteAclsFilterResult(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.matching_acls, pos = read_structs(DeleteAclsMatchingAcl, data, pos, size)
@@ -213,7 +206,6 @@ class DeleteAclsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("filter_results", "FilterResults", "[]DeleteAclsFilterResult", struct=DeleteAclsFilterResult),

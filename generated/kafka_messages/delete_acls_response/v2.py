@@ -23,7 +23,7 @@ pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
 
-class DeleteAclsMatchingAcl(kipwire.Struct):
+class DeleteAclsMatchingAcl(kipwire.FlexibleStruct):
     """The stored entries that fitted this filter.
 
     Attributes:
@@ -42,15 +42,14 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         permission_type (int8): Effect the entry had: 2 deny, 3 allow.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
         kipwire.Field("pattern_type", "PatternType", "int8", default=3),
-        kipwire.Field("principal", "Principal", "string", default="", compact=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("principal", "Principal", "string", default=""),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
@@ -87,31 +86,27 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.resource_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         self.pattern_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal = data[pos:end].decode()
-        pos = end
+        self.principal, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.operation, self.permission_type, size = unpack_bbB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -159,10 +154,8 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteAclsFilterResult(kipwire.Struct):
+class DeleteAclsFilterResult(kipwire.FlexibleStruct):
     """One result per filter, in the order of the request.
 
     Attributes:
@@ -171,13 +164,10 @@ class DeleteAclsFilterResult(kipwire.Struct):
         matching_acls ([]DeleteAclsMatchingAcl): The stored entries that fitted this filter.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field(
-            "matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", struct=DeleteAclsMatchingAcl, compact=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", struct=DeleteAclsMatchingAcl),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -200,8 +190,7 @@ class DeleteAclsFilterResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -222,10 +211,8 @@ class DeleteAclsFilterResult(kipwire.Struct):
         write_compact_structs(DeleteAclsMatchingAcl, self.matching_acls, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteAclsResponse(kipwire.Message):
+class DeleteAclsResponse(kipwire.FlexibleMessage):
     """Reports to the admin client which access control entries each filter hit and whether they were removed (KIP-140).
 
     Attributes:
@@ -241,12 +228,9 @@ class DeleteAclsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "filter_results", "FilterResults", "[]DeleteAclsFilterResult", struct=DeleteAclsFilterResult, compact=True
-        ),
+        kipwire.Field("filter_results", "FilterResults", "[]DeleteAclsFilterResult", struct=DeleteAclsFilterResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -266,5 +250,3 @@ class DeleteAclsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DeleteAclsFilterResult, self.filter_results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

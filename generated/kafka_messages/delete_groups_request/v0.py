@@ -30,7 +30,6 @@ class DeleteGroupsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("groups_names", "GroupsNames", "[]string", entity_type="groupId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 

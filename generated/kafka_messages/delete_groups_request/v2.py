@@ -13,7 +13,7 @@ from kipwire.wire import read_tag_section, tag_section
 __all__ = ["DeleteGroupsRequest"]
 
 
-class DeleteGroupsRequest(kipwire.Message):
+class DeleteGroupsRequest(kipwire.FlexibleMessage):
     """Deletes groups with their committed offsets and other state; sent by admin clients to the coordinator of the groups
     (KIP-229). A group must have no active members.
 
@@ -28,8 +28,7 @@ class DeleteGroupsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("groups_names", "GroupsNames", "[]string", compact=True, entity_type="groupId"),)
+    FIELDS = (kipwire.Field("groups_names", "GroupsNames", "[]string", entity_type="groupId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, groups_names: list[str] = DEFAULT) -> None:
@@ -46,5 +45,3 @@ class DeleteGroupsRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_texts(self.groups_names, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

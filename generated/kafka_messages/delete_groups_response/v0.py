@@ -28,7 +28,6 @@ class DeletableGroupResult(kipwire.Struct):
             gone.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", map_key=True, entity_type="groupId"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -45,8 +44,7 @@ class DeletableGroupResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         (self.error_code,) = unpack_h(data, pos)
         pos += 2
         return pos
@@ -75,7 +73,6 @@ class DeleteGroupsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]DeletableGroupResult", struct=DeletableGroupResult),

@@ -19,7 +19,7 @@ pack_hx = struct.Struct(">hx").pack
 pack_i = struct.Struct(">i").pack
 
 
-class DeletableGroupResult(kipwire.Struct):
+class DeletableGroupResult(kipwire.FlexibleStruct):
     """One result for each group that was to be deleted.
 
     Attributes:
@@ -28,9 +28,8 @@ class DeletableGroupResult(kipwire.Struct):
             gone.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, map_key=True, entity_type="groupId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", map_key=True, entity_type="groupId"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -43,11 +42,10 @@ class DeletableGroupResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -67,10 +65,8 @@ class DeletableGroupResult(kipwire.Struct):
         for item, (item.group_id, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteGroupsResponse(kipwire.Message):
+class DeleteGroupsResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to DeleteGroupsRequest, with one result per group.
 
     Attributes:
@@ -86,10 +82,9 @@ class DeleteGroupsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("results", "Results", "[]DeletableGroupResult", struct=DeletableGroupResult, compact=True),
+        kipwire.Field("results", "Results", "[]DeletableGroupResult", struct=DeletableGroupResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -109,5 +104,3 @@ class DeleteGroupsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DeletableGroupResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

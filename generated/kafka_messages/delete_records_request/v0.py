@@ -29,7 +29,6 @@ class DeleteRecordsPartition(kipwire.Struct):
         offset (int64): First offset to keep, everything before it is discarded; -1 stands for the high watermark.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
@@ -63,7 +62,6 @@ class DeleteRecordsTopic(kipwire.Struct):
         partitions ([]DeleteRecordsPartition): Partitions of the topic to discard records from.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]DeleteRecordsPartition", struct=DeleteRecordsPartition),
@@ -80,8 +78,7 @@ class DeleteRecordsTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(DeleteRecordsPartition, data, pos, size)
@@ -111,7 +108,6 @@ class DeleteRecordsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", struct=DeleteRecordsTopic),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

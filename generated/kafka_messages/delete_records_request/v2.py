@@ -19,7 +19,7 @@ pack_iqx = struct.Struct(">iqx").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class DeleteRecordsPartition(kipwire.Struct):
+class DeleteRecordsPartition(kipwire.FlexibleStruct):
     """Partitions of the topic to discard records from.
 
     Attributes:
@@ -27,7 +27,6 @@ class DeleteRecordsPartition(kipwire.Struct):
         offset (int64): First offset to keep, everything before it is discarded; -1 stands for the high watermark.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
@@ -55,10 +54,8 @@ class DeleteRecordsPartition(kipwire.Struct):
         for item, (item.partition_index, item.offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteRecordsTopic(kipwire.Struct):
+class DeleteRecordsTopic(kipwire.FlexibleStruct):
     """Topics with partitions to truncate at the old end.
 
     Attributes:
@@ -66,12 +63,9 @@ class DeleteRecordsTopic(kipwire.Struct):
         partitions ([]DeleteRecordsPartition): Partitions of the topic to discard records from.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field(
-            "partitions", "Partitions", "[]DeleteRecordsPartition", struct=DeleteRecordsPartition, compact=True
-        ),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]DeleteRecordsPartition", struct=DeleteRecordsPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -83,11 +77,10 @@ class DeleteRecordsTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(DeleteRecordsPartition, data, pos, size)
@@ -102,10 +95,8 @@ class DeleteRecordsTopic(kipwire.Struct):
         write_compact_structs(DeleteRecordsPartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteRecordsRequest(kipwire.Message):
+class DeleteRecordsRequest(kipwire.FlexibleMessage):
     """Sent by admin clients to partition leaders to discard all records before a given offset, thus moving the log start
     offset forward (KIP-107).
 
@@ -121,9 +112,8 @@ class DeleteRecordsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", struct=DeleteRecordsTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", struct=DeleteRecordsTopic),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -146,5 +136,3 @@ class DeleteRecordsRequest(kipwire.Message):
         write_compact_structs(DeleteRecordsTopic, self.topics, add)
         packed = pack_ix(self.timeout_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -32,7 +32,6 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("low_watermark", "LowWatermark", "int64", default=0),
@@ -68,7 +67,6 @@ class DeleteRecordsTopicResult(kipwire.Struct):
         partitions ([]DeleteRecordsPartitionResult): Results of the topic's partitions.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
@@ -87,8 +85,7 @@ class DeleteRecordsTopicResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(DeleteRecordsPartitionResult, data, pos, size)
@@ -118,7 +115,6 @@ class DeleteRecordsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("topics", "Topics", "[]DeleteRecordsTopicResult", struct=DeleteRecordsTopicResult),

@@ -19,7 +19,7 @@ pack_i = struct.Struct(">i").pack
 pack_iqhx = struct.Struct(">iqhx").pack
 
 
-class DeleteRecordsPartitionResult(kipwire.Struct):
+class DeleteRecordsPartitionResult(kipwire.FlexibleStruct):
     """Results of the topic's partitions.
 
     Attributes:
@@ -29,7 +29,6 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("low_watermark", "LowWatermark", "int64", default=0),
@@ -59,10 +58,8 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
         for item, (item.partition_index, item.low_watermark, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteRecordsTopicResult(kipwire.Struct):
+class DeleteRecordsTopicResult(kipwire.FlexibleStruct):
     """Results grouped by topic.
 
     Attributes:
@@ -70,15 +67,10 @@ class DeleteRecordsTopicResult(kipwire.Struct):
         partitions ([]DeleteRecordsPartitionResult): Results of the topic's partitions.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]DeleteRecordsPartitionResult",
-            struct=DeleteRecordsPartitionResult,
-            compact=True,
+            "partitions", "Partitions", "[]DeleteRecordsPartitionResult", struct=DeleteRecordsPartitionResult
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -91,11 +83,10 @@ class DeleteRecordsTopicResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(DeleteRecordsPartitionResult, data, pos, size)
@@ -110,10 +101,8 @@ class DeleteRecordsTopicResult(kipwire.Struct):
         write_compact_structs(DeleteRecordsPartitionResult, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteRecordsResponse(kipwire.Message):
+class DeleteRecordsResponse(kipwire.FlexibleMessage):
     """Answer to DeleteRecords with the new low watermark of each partition (KIP-107).
 
     Attributes:
@@ -129,10 +118,9 @@ class DeleteRecordsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopicResult", struct=DeleteRecordsTopicResult, compact=True),
+        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopicResult", struct=DeleteRecordsTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -152,5 +140,3 @@ class DeleteRecordsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DeleteRecordsTopicResult, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -13,15 +13,14 @@ from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_secti
 __all__ = ["DeleteShareGroupOffsetsRequestTopic", "DeleteShareGroupOffsetsRequest"]
 
 
-class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
+class DeleteShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
     """Topics for which the group's offsets are to be removed, all partitions of each.
 
     Attributes:
         topic_name (string): Name of a topic whose offsets in this group are to be removed.
     """
 
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),)
+    FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_name: str = "") -> None:
@@ -31,11 +30,10 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -52,10 +50,8 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
         for item, (item.topic_name,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteShareGroupOffsetsRequest(kipwire.Message):
+class DeleteShareGroupOffsetsRequest(kipwire.FlexibleMessage):
     """An admin client asks the group coordinator to remove a share group's offsets, and so its state, for whole topics.
     Part of share groups (KIP-932).
 
@@ -72,15 +68,10 @@ class DeleteShareGroupOffsetsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DeleteShareGroupOffsetsRequestTopic",
-            struct=DeleteShareGroupOffsetsRequestTopic,
-            compact=True,
+            "topics", "Topics", "[]DeleteShareGroupOffsetsRequestTopic", struct=DeleteShareGroupOffsetsRequestTopic
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -93,11 +84,10 @@ class DeleteShareGroupOffsetsRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(DeleteShareGroupOffsetsRequestTopic, data, pos, size)
@@ -111,5 +101,3 @@ class DeleteShareGroupOffsetsRequest(kipwire.Message):
         add(group_id)
         write_compact_structs(DeleteShareGroupOffsetsRequestTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

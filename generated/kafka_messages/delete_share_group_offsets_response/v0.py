@@ -21,7 +21,7 @@ pack_16sh = struct.Struct(">16sh").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
+class DeleteShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
     """Outcome for each topic of the request.
 
     Attributes:
@@ -32,12 +32,11 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
             null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -58,11 +57,10 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         topic_id, self.error_code, size = unpack_16shB(data, pos)
         pos += 19
         self.topic_id = uuid_from(topic_id)
@@ -70,8 +68,7 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -92,10 +89,8 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
             add(error_message)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteShareGroupOffsetsResponse(kipwire.Message):
+class DeleteShareGroupOffsetsResponse(kipwire.FlexibleMessage):
     """Reports, for the whole request and per topic, whether the offsets of a share group were removed (KIP-932).
 
     Attributes:
@@ -114,17 +109,15 @@ class DeleteShareGroupOffsetsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
         kipwire.Field(
             "responses",
             "Responses",
             "[]DeleteShareGroupOffsetsResponseTopic",
             struct=DeleteShareGroupOffsetsResponseTopic,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -150,8 +143,7 @@ class DeleteShareGroupOffsetsResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -171,5 +163,3 @@ class DeleteShareGroupOffsetsResponse(kipwire.Message):
             add(error_message)
         write_compact_structs(DeleteShareGroupOffsetsResponseTopic, self.responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -21,14 +21,13 @@ pack_16s = struct.Struct(">16s").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """Partitions of this topic whose state is to be removed.
 
     Attributes:
         partition (int32): Index of the partition.
     """
 
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("partition", "Partition", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -52,10 +51,8 @@ class PartitionData(kipwire.Struct):
         for item, (item.partition,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteStateData(kipwire.Struct):
+class DeleteStateData(kipwire.FlexibleStruct):
     """Topics for which the group's state is to be removed.
 
     Attributes:
@@ -63,10 +60,9 @@ class DeleteStateData(kipwire.Struct):
         partitions ([]PartitionData): Partitions of this topic whose state is to be removed.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -88,10 +84,8 @@ class DeleteStateData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteShareGroupStateRequest(kipwire.Message):
+class DeleteShareGroupStateRequest(kipwire.FlexibleMessage):
     """Sent by a group coordinator to a share coordinator to drop the persisted delivery state of share partitions, for
     instance when their share group is deleted (KIP-932).
 
@@ -107,10 +101,9 @@ class DeleteShareGroupStateRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
-        kipwire.Field("topics", "Topics", "[]DeleteStateData", struct=DeleteStateData, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("topics", "Topics", "[]DeleteStateData", struct=DeleteStateData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -122,11 +115,10 @@ class DeleteShareGroupStateRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(DeleteStateData, data, pos, size)
@@ -140,5 +132,3 @@ class DeleteShareGroupStateRequest(kipwire.Message):
         add(group_id)
         write_compact_structs(DeleteStateData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

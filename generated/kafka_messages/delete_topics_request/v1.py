@@ -32,7 +32,6 @@ class DeleteTopicsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_names", "TopicNames", "[]string", ignorable=True, entity_type="topicName"),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

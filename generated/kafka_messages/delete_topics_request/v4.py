@@ -17,7 +17,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_ix = struct.Struct(">ix").pack
 
 
-class DeleteTopicsRequest(kipwire.Message):
+class DeleteTopicsRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to delete topics along with all their data.
 
     Attributes:
@@ -33,9 +33,8 @@ class DeleteTopicsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_names", "TopicNames", "[]string", compact=True, ignorable=True, entity_type="topicName"),
+        kipwire.Field("topic_names", "TopicNames", "[]string", ignorable=True, entity_type="topicName"),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -58,5 +57,3 @@ class DeleteTopicsRequest(kipwire.Message):
         write_compact_texts(self.topic_names, add)
         packed = pack_ix(self.timeout_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

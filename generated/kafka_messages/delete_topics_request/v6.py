@@ -21,7 +21,7 @@ pack_16sx = struct.Struct(">16sx").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class DeleteTopicState(kipwire.Struct):
+class DeleteTopicState(kipwire.FlexibleStruct):
     """The topics to delete, each given either by name or by id. Since version 6; older versions use TopicNames.
 
     Attributes:
@@ -29,9 +29,8 @@ class DeleteTopicState(kipwire.Struct):
         topic_id (uuid): Unique id of the topic (KIP-516); the zero UUID if it is identified by Name.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default=None, nullable=True, compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default=None, nullable=True, entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -48,8 +47,7 @@ class DeleteTopicState(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.name = data[pos:end].decode()
-            pos = end
+            self.name, pos = data[pos:end].decode(), end
         else:
             self.name = "" if size else None
         topic_id, size = unpack_16sB(data, pos)
@@ -69,10 +67,8 @@ class DeleteTopicState(kipwire.Struct):
         packed = pack_16sx(self.topic_id.bytes)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteTopicsRequest(kipwire.Message):
+class DeleteTopicsRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to delete topics along with all their data.
 
     Attributes:
@@ -89,9 +85,8 @@ class DeleteTopicsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topics", "Topics", "[]DeleteTopicState", struct=DeleteTopicState, compact=True),
+        kipwire.Field("topics", "Topics", "[]DeleteTopicState", struct=DeleteTopicState),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -114,5 +109,3 @@ class DeleteTopicsRequest(kipwire.Message):
         write_compact_structs(DeleteTopicState, self.topics, add)
         packed = pack_ix(self.timeout_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -28,7 +28,6 @@ class DeletableTopicResult(kipwire.Struct):
         error_code (int16): Outcome for this topic; 0 means no error.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -45,8 +44,7 @@ class DeletableTopicResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (self.error_code,) = unpack_h(data, pos)
         pos += 2
         return pos
@@ -75,7 +73,6 @@ class DeleteTopicsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult),

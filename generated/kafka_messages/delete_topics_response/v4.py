@@ -19,7 +19,7 @@ pack_hx = struct.Struct(">hx").pack
 pack_i = struct.Struct(">i").pack
 
 
-class DeletableTopicResult(kipwire.Struct):
+class DeletableTopicResult(kipwire.FlexibleStruct):
     """One result per topic of the request.
 
     Attributes:
@@ -28,9 +28,8 @@ class DeletableTopicResult(kipwire.Struct):
         error_code (int16): Outcome for this topic; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -43,11 +42,10 @@ class DeletableTopicResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -67,10 +65,8 @@ class DeletableTopicResult(kipwire.Struct):
         for item, (item.name, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteTopicsResponse(kipwire.Message):
+class DeleteTopicsResponse(kipwire.FlexibleMessage):
     """Tells an admin client for each topic whether its deletion was accepted.
 
     Attributes:
@@ -86,10 +82,9 @@ class DeleteTopicsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult, compact=True),
+        kipwire.Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -109,5 +104,3 @@ class DeleteTopicsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DeletableTopicResult, self.responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -21,7 +21,7 @@ pack_16sh = struct.Struct(">16sh").pack
 pack_i = struct.Struct(">i").pack
 
 
-class DeletableTopicResult(kipwire.Struct):
+class DeletableTopicResult(kipwire.FlexibleStruct):
     """One result per topic of the request.
 
     Attributes:
@@ -33,16 +33,11 @@ class DeletableTopicResult(kipwire.Struct):
             Since version 5. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", nullable=True, compact=True, map_key=True, entity_type="topicName"
-        ),
+        kipwire.Field("name", "Name", "string", default="", nullable=True, map_key=True, entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -67,8 +62,7 @@ class DeletableTopicResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.name = data[pos:end].decode()
-            pos = end
+            self.name, pos = data[pos:end].decode(), end
         else:
             self.name = "" if size else None
         topic_id, self.error_code, size = unpack_16shB(data, pos)
@@ -78,8 +72,7 @@ class DeletableTopicResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -103,10 +96,8 @@ class DeletableTopicResult(kipwire.Struct):
             add(error_message)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DeleteTopicsResponse(kipwire.Message):
+class DeleteTopicsResponse(kipwire.FlexibleMessage):
     """Tells an admin client for each topic whether its deletion was accepted.
 
     Attributes:
@@ -122,10 +113,9 @@ class DeleteTopicsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult, compact=True),
+        kipwire.Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -145,5 +135,3 @@ class DeleteTopicsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DeletableTopicResult, self.responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -17,7 +17,7 @@ pack_b = struct.Struct(">b").pack
 pack_bbx = struct.Struct(">bbx").pack
 
 
-class DescribeAclsRequest(kipwire.Message):
+class DescribeAclsRequest(kipwire.FlexibleMessage):
     """Sent by admin clients to list the access control entries that match a filter (KIP-140).
 
     Attributes:
@@ -43,13 +43,12 @@ class DescribeAclsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
-        kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True),
         kipwire.Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
-        kipwire.Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True, compact=True),
-        kipwire.Field("host_filter", "HostFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True),
+        kipwire.Field("host_filter", "HostFilter", "string", default="", nullable=True),
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
@@ -82,8 +81,7 @@ class DescribeAclsRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.resource_name_filter = data[pos:end].decode()
-            pos = end
+            self.resource_name_filter, pos = data[pos:end].decode(), end
         else:
             self.resource_name_filter = "" if size else None
         self.pattern_type_filter, size = unpack_bB(data, pos)
@@ -92,8 +90,7 @@ class DescribeAclsRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.principal_filter = data[pos:end].decode()
-            pos = end
+            self.principal_filter, pos = data[pos:end].decode(), end
         else:
             self.principal_filter = "" if size else None
         size = data[pos]
@@ -102,8 +99,7 @@ class DescribeAclsRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.host_filter = data[pos:end].decode()
-            pos = end
+            self.host_filter, pos = data[pos:end].decode(), end
         else:
             self.host_filter = "" if size else None
         self.operation, self.permission_type, size = unpack_bbB(data, pos)
@@ -137,5 +133,3 @@ class DescribeAclsRequest(kipwire.Message):
             add(host_filter)
         packed = pack_bbx(self.operation, self.permission_type)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

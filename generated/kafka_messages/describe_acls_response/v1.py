@@ -38,7 +38,6 @@ class AclDescription(kipwire.Struct):
         permission_type (int8): Effect of the entry: 2 deny, 3 allow.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("principal", "Principal", "string", default=""),
         kipwire.Field("host", "Host", "string", default=""),
@@ -59,15 +58,13 @@ class AclDescription(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal = data[pos:end].decode()
-        pos = end
+        self.principal, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.operation, self.permission_type = unpack_bb(data, pos)
         pos += 2
         return pos
@@ -96,7 +93,6 @@ class DescribeAclsResource(kipwire.Struct):
         acls ([]AclDescription): Access control entries of this resource pattern that match the filter.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
         kipwire.Field("resource_name", "ResourceName", "string", default=""),
@@ -124,8 +120,7 @@ class DescribeAclsResource(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         self.pattern_type, size = unpack_bi(data, pos)
         pos += 5
         self.acls, pos = read_structs(AclDescription, data, pos, size)
@@ -158,7 +153,6 @@ class DescribeAclsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -189,8 +183,7 @@ class DescribeAclsResponse(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.resources, pos = read_structs(DescribeAclsResource, data, pos, size)

@@ -21,7 +21,7 @@ pack_bbx = struct.Struct(">bbx").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class AclDescription(kipwire.Struct):
+class AclDescription(kipwire.FlexibleStruct):
     """Access control entries of this resource pattern that match the filter.
 
     Attributes:
@@ -33,10 +33,9 @@ class AclDescription(kipwire.Struct):
         permission_type (int8): Effect of the entry: 2 deny, 3 allow.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("principal", "Principal", "string", default="", compact=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("principal", "Principal", "string", default=""),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
@@ -52,18 +51,16 @@ class AclDescription(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal = data[pos:end].decode()
-        pos = end
+        self.principal, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.operation, self.permission_type, size = unpack_bbB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -87,10 +84,8 @@ class AclDescription(kipwire.Struct):
         for item, (item.principal, item.host, item.operation, item.permission_type) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeAclsResource(kipwire.Struct):
+class DescribeAclsResource(kipwire.FlexibleStruct):
     """Resource patterns that have matching entries.
 
     Attributes:
@@ -102,12 +97,11 @@ class DescribeAclsResource(kipwire.Struct):
         acls ([]AclDescription): Access control entries of this resource pattern that match the filter.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
         kipwire.Field("pattern_type", "PatternType", "int8", default=3),
-        kipwire.Field("acls", "Acls", "[]AclDescription", struct=AclDescription, compact=True),
+        kipwire.Field("acls", "Acls", "[]AclDescription", struct=AclDescription),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -128,11 +122,10 @@ class DescribeAclsResource(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.resource_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         self.pattern_type, size = unpack_bB(data, pos)
         pos += 2
         self.acls, pos = read_compact_structs(AclDescription, data, pos, size)
@@ -149,10 +142,8 @@ class DescribeAclsResource(kipwire.Struct):
         write_compact_structs(AclDescription, self.acls, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeAclsResponse(kipwire.Message):
+class DescribeAclsResponse(kipwire.FlexibleMessage):
     """Answer to DescribeAcls: the matching access control entries, grouped by resource pattern (KIP-140).
 
     Attributes:
@@ -170,12 +161,11 @@ class DescribeAclsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field("resources", "Resources", "[]DescribeAclsResource", struct=DescribeAclsResource, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("resources", "Resources", "[]DescribeAclsResource", struct=DescribeAclsResource),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -200,8 +190,7 @@ class DescribeAclsResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -221,5 +210,3 @@ class DescribeAclsResponse(kipwire.Message):
             add(error_message)
         write_compact_structs(DescribeAclsResource, self.resources, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -31,7 +31,6 @@ class ComponentData(kipwire.Struct):
         match (string, nullable): Name to compare with if match_type is 0 (exact); null for the other match types.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
         kipwire.Field("match_type", "MatchType", "int8", default=0),
@@ -50,8 +49,7 @@ class ComponentData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.entity_type = data[pos:end].decode()
-        pos = end
+        self.entity_type, pos = data[pos:end].decode(), end
         self.match_type, size = unpack_bh(data, pos)
         pos += 3
         if size == -1:
@@ -60,8 +58,7 @@ class ComponentData(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.match = data[pos:end].decode()
-            pos = end
+            self.match, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -97,7 +94,6 @@ class DescribeClientQuotasRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("components", "Components", "[]ComponentData", struct=ComponentData),
         kipwire.Field("strict", "Strict", "bool", default=False),

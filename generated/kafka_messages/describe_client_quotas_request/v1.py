@@ -20,7 +20,7 @@ pack_Bx = struct.Struct(">Bx").pack
 pack_b = struct.Struct(">b").pack
 
 
-class ComponentData(kipwire.Struct):
+class ComponentData(kipwire.FlexibleStruct):
     """Conditions an entity has to meet, at most one per entity type; an empty list sets no condition.
 
     Attributes:
@@ -30,11 +30,10 @@ class ComponentData(kipwire.Struct):
         match (string, nullable): Name to compare with if match_type is 0 (exact); null for the other match types.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
         kipwire.Field("match_type", "MatchType", "int8", default=0),
-        kipwire.Field("match", "Match", "string", default="", nullable=True, compact=True),
+        kipwire.Field("match", "Match", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -47,19 +46,17 @@ class ComponentData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.entity_type = data[pos:end].decode()
-        pos = end
+        self.entity_type, pos = data[pos:end].decode(), end
         self.match_type, size = unpack_bB(data, pos)
         pos += 2
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.match = data[pos:end].decode()
-            pos = end
+            self.match, pos = data[pos:end].decode(), end
         else:
             self.match = "" if size else None
         self._unknown_tagged_fields = None
@@ -86,10 +83,8 @@ class ComponentData(kipwire.Struct):
         for item, (item.entity_type, item.match_type, item.match) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeClientQuotasRequest(kipwire.Message):
+class DescribeClientQuotasRequest(kipwire.FlexibleMessage):
     """An admin client asks a broker for the quotas configured for the client entities that pass a filter (users, client
     ids, IP addresses). Introduced by KIP-546.
 
@@ -107,9 +102,8 @@ class DescribeClientQuotasRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("components", "Components", "[]ComponentData", struct=ComponentData, compact=True),
+        kipwire.Field("components", "Components", "[]ComponentData", struct=ComponentData),
         kipwire.Field("strict", "Strict", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -133,5 +127,3 @@ class DescribeClientQuotasRequest(kipwire.Message):
         write_compact_structs(ComponentData, self.components, add)
         packed = pack_Bx(BOOL_BYTE[self.strict])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -31,7 +31,6 @@ class EntityData(kipwire.Struct):
             the type.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
         kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
@@ -48,8 +47,7 @@ class EntityData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.entity_type = data[pos:end].decode()
-        pos = end
+        self.entity_type, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -58,8 +56,7 @@ class EntityData(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.entity_name = data[pos:end].decode()
-            pos = end
+            self.entity_name, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -85,7 +82,6 @@ class ValueData(kipwire.Struct):
         value (float64): Configured limit, in the unit the quota setting implies (bytes per second, percent ...).
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("value", "Value", "float64", default=0.0),
@@ -102,8 +98,7 @@ class ValueData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         (self.value,) = unpack_d(data, pos)
         pos += 8
         return pos
@@ -124,7 +119,6 @@ class EntryData(kipwire.Struct):
         values ([]ValueData): Quota settings configured for the entity.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
         kipwire.Field("values", "Values", "[]ValueData", struct=ValueData),
@@ -167,7 +161,6 @@ class DescribeClientQuotasResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -198,8 +191,7 @@ class DescribeClientQuotasResponse(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size == -1:

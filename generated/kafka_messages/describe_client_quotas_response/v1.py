@@ -19,7 +19,7 @@ pack_dx = struct.Struct(">dx").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class EntityData(kipwire.Struct):
+class EntityData(kipwire.FlexibleStruct):
     """Parts that together identify the entity, e.g. a user combined with a client id.
 
     Attributes:
@@ -28,10 +28,9 @@ class EntityData(kipwire.Struct):
             the type.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
-        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -43,19 +42,17 @@ class EntityData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.entity_type = data[pos:end].decode()
-        pos = end
+        self.entity_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.entity_name = data[pos:end].decode()
-            pos = end
+            self.entity_name, pos = data[pos:end].decode(), end
         else:
             self.entity_name = "" if size else None
         self._unknown_tagged_fields = None
@@ -81,10 +78,8 @@ class EntityData(kipwire.Struct):
         for item, (item.entity_type, item.entity_name) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ValueData(kipwire.Struct):
+class ValueData(kipwire.FlexibleStruct):
     """Quota settings configured for the entity.
 
     Attributes:
@@ -93,9 +88,8 @@ class ValueData(kipwire.Struct):
         value (float64): Configured limit, in the unit the quota setting implies (bytes per second, percent ...).
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("value", "Value", "float64", default=0.0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -108,11 +102,10 @@ class ValueData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         self.value, size = unpack_dB(data, pos)
         pos += 9
         self._unknown_tagged_fields = None
@@ -132,10 +125,8 @@ class ValueData(kipwire.Struct):
         for item, (item.key, item.value) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EntryData(kipwire.Struct):
+class EntryData(kipwire.FlexibleStruct):
     """One entry per matching entity that has quotas; null if the request failed.
 
     Attributes:
@@ -143,10 +134,9 @@ class EntryData(kipwire.Struct):
         values ([]ValueData): Quota settings configured for the entity.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData, compact=True),
-        kipwire.Field("values", "Values", "[]ValueData", struct=ValueData, compact=True),
+        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
+        kipwire.Field("values", "Values", "[]ValueData", struct=ValueData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -170,10 +160,8 @@ class EntryData(kipwire.Struct):
         write_compact_structs(ValueData, self.values, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeClientQuotasResponse(kipwire.Message):
+class DescribeClientQuotasResponse(kipwire.FlexibleMessage):
     """Lists the quotas configured for the entities that passed the filter of the request (KIP-546).
 
     Attributes:
@@ -191,12 +179,11 @@ class DescribeClientQuotasResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -221,8 +208,7 @@ class DescribeClientQuotasResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -248,5 +234,3 @@ class DescribeClientQuotasResponse(kipwire.Message):
         else:
             write_compact_structs(EntryData, self.entries, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_BB = struct.Struct(">BB").unpack_from
 pack_Bx = struct.Struct(">Bx").pack
 
 
-class DescribeClusterRequest(kipwire.Message):
+class DescribeClusterRequest(kipwire.FlexibleMessage):
     """An admin client asks a broker or a controller for the nodes, the id and the controller of the cluster. Introduced by
     KIP-700.
 
@@ -31,7 +31,6 @@ class DescribeClusterRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
             "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
@@ -53,5 +52,3 @@ class DescribeClusterRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_Bx(BOOL_BYTE[self.include_cluster_authorized_operations])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_BbB = struct.Struct(">BbB").unpack_from
 pack_Bbx = struct.Struct(">Bbx").pack
 
 
-class DescribeClusterRequest(kipwire.Message):
+class DescribeClusterRequest(kipwire.FlexibleMessage):
     """An admin client asks a broker or a controller for the nodes, the id and the controller of the cluster. Introduced by
     KIP-700.
 
@@ -33,7 +33,6 @@ class DescribeClusterRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
             "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
@@ -57,5 +56,3 @@ class DescribeClusterRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_Bbx(BOOL_BYTE[self.include_cluster_authorized_operations], self.endpoint_type)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

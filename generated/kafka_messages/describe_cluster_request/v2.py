@@ -15,7 +15,7 @@ unpack_BbBB = struct.Struct(">BbBB").unpack_from
 pack_BbBx = struct.Struct(">BbBx").pack
 
 
-class DescribeClusterRequest(kipwire.Message):
+class DescribeClusterRequest(kipwire.FlexibleMessage):
     """An admin client asks a broker or a controller for the nodes, the id and the controller of the cluster. Introduced by
     KIP-700.
 
@@ -35,7 +35,6 @@ class DescribeClusterRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
             "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
@@ -72,5 +71,3 @@ class DescribeClusterRequest(kipwire.Message):
             BOOL_BYTE[self.include_fenced_brokers],
         )
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -22,7 +22,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class DescribeClusterBroker(kipwire.Struct):
+class DescribeClusterBroker(kipwire.FlexibleStruct):
     """Nodes of the requested endpoint type; controllers if endpoint_type is 2.
 
     Attributes:
@@ -32,12 +32,11 @@ class DescribeClusterBroker(kipwire.Struct):
         rack (string, nullable): Rack the node is configured to be in; null if none is set or known. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -51,19 +50,17 @@ class DescribeClusterBroker(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.broker_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         self._unknown_tagged_fields = None
@@ -91,10 +88,8 @@ class DescribeClusterBroker(kipwire.Struct):
         for item, (item.broker_id, item.host, item.port, item.rack) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeClusterResponse(kipwire.Message):
+class DescribeClusterResponse(kipwire.FlexibleMessage):
     """Describes the cluster: its id, its controller and the endpoints of its brokers or controllers (KIP-700).
 
     Attributes:
@@ -118,15 +113,14 @@ class DescribeClusterResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
         kipwire.Field("endpoint_type", "EndpointType", "int8", default=1),
-        kipwire.Field("cluster_id", "ClusterId", "string", default="", compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=""),
         kipwire.Field("controller_id", "ControllerId", "int32", default=-1, entity_type="brokerId"),
-        kipwire.Field("brokers", "Brokers", "[]DescribeClusterBroker", struct=DescribeClusterBroker, compact=True),
+        kipwire.Field("brokers", "Brokers", "[]DescribeClusterBroker", struct=DescribeClusterBroker),
         kipwire.Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -160,17 +154,15 @@ class DescribeClusterResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.endpoint_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.cluster_id = data[pos:end].decode()
-        pos = end
+        self.cluster_id, pos = data[pos:end].decode(), end
         self.controller_id, size = unpack_iB(data, pos)
         pos += 5
         self.brokers, pos = read_compact_structs(DescribeClusterBroker, data, pos, size)
@@ -197,5 +189,3 @@ class DescribeClusterResponse(kipwire.Message):
         write_compact_structs(DescribeClusterBroker, self.brokers, add)
         packed = pack_ix(self.cluster_authorized_operations)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

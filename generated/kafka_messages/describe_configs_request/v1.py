@@ -31,7 +31,6 @@ class DescribeConfigsResource(kipwire.Struct):
             resource.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
         kipwire.Field("resource_name", "ResourceName", "string", default=""),
@@ -52,8 +51,7 @@ class DescribeConfigsResource(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size == -1:
@@ -90,7 +88,6 @@ class DescribeConfigsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resources", "Resources", "[]DescribeConfigsResource", struct=DescribeConfigsResource),
         kipwire.Field("include_synonyms", "IncludeSynonyms", "bool", default=False),

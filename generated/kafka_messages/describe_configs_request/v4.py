@@ -20,7 +20,7 @@ pack_BBx = struct.Struct(">BBx").pack
 pack_b = struct.Struct(">b").pack
 
 
-class DescribeConfigsResource(kipwire.Struct):
+class DescribeConfigsResource(kipwire.FlexibleStruct):
     """The resources whose configuration is wanted.
 
     Attributes:
@@ -32,11 +32,10 @@ class DescribeConfigsResource(kipwire.Struct):
             resource.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
-        kipwire.Field("configuration_keys", "ConfigurationKeys", "[]string", nullable=True, compact=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("configuration_keys", "ConfigurationKeys", "[]string", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -51,11 +50,10 @@ class DescribeConfigsResource(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.resource_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size:
@@ -77,10 +75,8 @@ class DescribeConfigsResource(kipwire.Struct):
             write_compact_texts(self.configuration_keys, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeConfigsRequest(kipwire.Message):
+class DescribeConfigsRequest(kipwire.FlexibleMessage):
     """A client asks for the configuration of topics, brokers, broker loggers, client metrics subscriptions or groups
     (KIP-133). Values that belong to one broker are best asked of that very broker.
 
@@ -99,11 +95,8 @@ class DescribeConfigsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "resources", "Resources", "[]DescribeConfigsResource", struct=DescribeConfigsResource, compact=True
-        ),
+        kipwire.Field("resources", "Resources", "[]DescribeConfigsResource", struct=DescribeConfigsResource),
         kipwire.Field("include_synonyms", "IncludeSynonyms", "bool", default=False),
         kipwire.Field("include_documentation", "IncludeDocumentation", "bool", default=False),
     )
@@ -136,5 +129,3 @@ class DescribeConfigsRequest(kipwire.Message):
         write_compact_structs(DescribeConfigsResource, self.resources, add)
         packed = pack_BBx(BOOL_BYTE[self.include_synonyms], BOOL_BYTE[self.include_documentation])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -43,7 +43,6 @@ class DescribeConfigsSynonym(kipwire.Struct):
             default), 4 static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 group.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("value", "Value", "string", default="", nullable=True),
@@ -62,8 +61,7 @@ class DescribeConfigsSynonym(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -72,8 +70,7 @@ class DescribeConfigsSynonym(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         (self.source,) = unpack_b(data, pos)
         pos += 1
         return pos
@@ -113,7 +110,6 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             for. Since version 3.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("value", "Value", "string", default="", nullable=True),
@@ -155,8 +151,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -165,8 +160,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         read_only, self.config_source, is_sensitive, size = unpack_BbBi(data, pos)
         pos += 7
         self.read_only = FALSE_TRUE[read_only]
@@ -180,8 +174,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.documentation = data[pos:end].decode()
-            pos = end
+            self.documentation, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -220,7 +213,6 @@ class DescribeConfigsResult(kipwire.Struct):
         configs ([]DescribeConfigsResourceResult): The settings of this resource.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
@@ -254,15 +246,13 @@ class DescribeConfigsResult(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         self.resource_type, size = unpack_bh(data, pos)
         pos += 3
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.configs, pos = read_structs(DescribeConfigsResourceResult, data, pos, size)
@@ -301,7 +291,6 @@ class DescribeConfigsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]DescribeConfigsResult", struct=DescribeConfigsResult),

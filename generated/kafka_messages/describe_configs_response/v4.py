@@ -30,7 +30,7 @@ pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
 
-class DescribeConfigsSynonym(kipwire.Struct):
+class DescribeConfigsSynonym(kipwire.FlexibleStruct):
     """Settings that can supply the value, the one with precedence first; filled only if IncludeSynonyms was set.
 
     Attributes:
@@ -41,10 +41,9 @@ class DescribeConfigsSynonym(kipwire.Struct):
             default), 4 static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 group.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
         kipwire.Field("source", "Source", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -58,19 +57,17 @@ class DescribeConfigsSynonym(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         else:
             self.value = "" if size else None
         self.source, size = unpack_bB(data, pos)
@@ -99,10 +96,8 @@ class DescribeConfigsSynonym(kipwire.Struct):
         for item, (item.name, item.value, item.source) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeConfigsResourceResult(kipwire.Struct):
+class DescribeConfigsResourceResult(kipwire.FlexibleStruct):
     """The settings of this resource.
 
     Attributes:
@@ -122,25 +117,17 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             for. Since version 3.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
         kipwire.Field("read_only", "ReadOnly", "bool", default=False),
         kipwire.Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
         kipwire.Field("is_sensitive", "IsSensitive", "bool", default=False),
         kipwire.Field(
-            "synonyms",
-            "Synonyms",
-            "[]DescribeConfigsSynonym",
-            struct=DescribeConfigsSynonym,
-            compact=True,
-            ignorable=True,
+            "synonyms", "Synonyms", "[]DescribeConfigsSynonym", struct=DescribeConfigsSynonym, ignorable=True
         ),
         kipwire.Field("config_type", "ConfigType", "int8", default=0, ignorable=True),
-        kipwire.Field(
-            "documentation", "Documentation", "string", default="", nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("documentation", "Documentation", "string", default="", nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -169,19 +156,17 @@ class DescribeConfigsResourceResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         else:
             self.value = "" if size else None
         read_only, self.config_source, is_sensitive, size = unpack_BbBB(data, pos)
@@ -195,8 +180,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.documentation = data[pos:end].decode()
-            pos = end
+            self.documentation, pos = data[pos:end].decode(), end
         else:
             self.documentation = "" if size else None
         self._unknown_tagged_fields = None
@@ -226,10 +210,8 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             add(documentation)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeConfigsResult(kipwire.Struct):
+class DescribeConfigsResult(kipwire.FlexibleStruct):
     """One result per requested resource.
 
     Attributes:
@@ -241,15 +223,12 @@ class DescribeConfigsResult(kipwire.Struct):
         configs ([]DescribeConfigsResourceResult): The settings of this resource.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
-        kipwire.Field(
-            "configs", "Configs", "[]DescribeConfigsResourceResult", struct=DescribeConfigsResourceResult, compact=True
-        ),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("configs", "Configs", "[]DescribeConfigsResourceResult", struct=DescribeConfigsResourceResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -276,17 +255,15 @@ class DescribeConfigsResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.resource_type, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.configs, pos = read_compact_structs(DescribeConfigsResourceResult, data, pos, size)
@@ -310,10 +287,8 @@ class DescribeConfigsResult(kipwire.Struct):
         write_compact_structs(DescribeConfigsResourceResult, self.configs, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeConfigsResponse(kipwire.Message):
+class DescribeConfigsResponse(kipwire.FlexibleMessage):
     """The settings of the resources named in a DescribeConfigs request, each with its value and where that value comes
     from.
 
@@ -330,10 +305,9 @@ class DescribeConfigsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("results", "Results", "[]DescribeConfigsResult", struct=DescribeConfigsResult, compact=True),
+        kipwire.Field("results", "Results", "[]DescribeConfigsResult", struct=DescribeConfigsResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -353,5 +327,3 @@ class DescribeConfigsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DescribeConfigsResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,6 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
         principal_name (string): Name of the principal that owns the tokens.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
         kipwire.Field("principal_name", "PrincipalName", "string", default=""),
@@ -43,15 +42,13 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal_type = data[pos:end].decode()
-        pos = end
+        self.principal_type, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal_name = data[pos:end].decode()
-        pos = end
+        self.principal_name, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -80,7 +77,6 @@ class DescribeDelegationTokenRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field(
             "owners", "Owners", "[]DescribeDelegationTokenOwner", struct=DescribeDelegationTokenOwner, nullable=True

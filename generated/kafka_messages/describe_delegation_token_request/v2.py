@@ -13,7 +13,7 @@ from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_secti
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
 
-class DescribeDelegationTokenOwner(kipwire.Struct):
+class DescribeDelegationTokenOwner(kipwire.FlexibleStruct):
     """The principals whose tokens are wanted; null asks for the tokens of every owner.
 
     Attributes:
@@ -21,10 +21,9 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
         principal_name (string): Name of the principal that owns the tokens.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -36,18 +35,16 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal_type = data[pos:end].decode()
-        pos = end
+        self.principal_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal_name = data[pos:end].decode()
-        pos = end
+        self.principal_name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -68,10 +65,8 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
         for item, (item.principal_type, item.principal_name) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeDelegationTokenRequest(kipwire.Message):
+class DescribeDelegationTokenRequest(kipwire.FlexibleMessage):
     """A client lists the delegation tokens it is allowed to see, optionally only those of certain owners (KIP-48).
 
     Attributes:
@@ -86,15 +81,9 @@ class DescribeDelegationTokenRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "owners",
-            "Owners",
-            "[]DescribeDelegationTokenOwner",
-            struct=DescribeDelegationTokenOwner,
-            nullable=True,
-            compact=True,
+            "owners", "Owners", "[]DescribeDelegationTokenOwner", struct=DescribeDelegationTokenOwner, nullable=True
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -119,5 +108,3 @@ class DescribeDelegationTokenRequest(kipwire.Message):
         else:
             write_compact_structs(DescribeDelegationTokenOwner, self.owners, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -30,7 +30,6 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         principal_name (string): Name of the principal that may renew.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
         kipwire.Field("principal_name", "PrincipalName", "string", default=""),
@@ -47,15 +46,13 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal_type = data[pos:end].decode()
-        pos = end
+        self.principal_type, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal_name = data[pos:end].decode()
-        pos = end
+        self.principal_name, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -85,7 +82,6 @@ class DescribedDelegationToken(kipwire.Struct):
         renewers ([]DescribedDelegationTokenRenewer): Principals that may renew the token in addition to its owner.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
         kipwire.Field("principal_name", "PrincipalName", "string", default=""),
@@ -127,29 +123,25 @@ class DescribedDelegationToken(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal_type = data[pos:end].decode()
-        pos = end
+        self.principal_type, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.principal_name = data[pos:end].decode()
-        pos = end
+        self.principal_name, pos = data[pos:end].decode(), end
         self.issue_timestamp, self.expiry_timestamp, self.max_timestamp, size = unpack_qqqh(data, pos)
         pos += 26
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.token_id = data[pos:end].decode()
-        pos = end
+        self.token_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.hmac = data[pos:end]
-        pos = end
+        self.hmac, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.renewers, pos = read_structs(DescribedDelegationTokenRenewer, data, pos, size)
@@ -192,7 +184,6 @@ class DescribeDelegationTokenResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("tokens", "Tokens", "[]DescribedDelegationToken", struct=DescribedDelegationToken),

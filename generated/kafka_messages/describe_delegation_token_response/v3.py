@@ -22,7 +22,7 @@ pack_ix = struct.Struct(">ix").pack
 pack_qqq = struct.Struct(">qqq").pack
 
 
-class DescribedDelegationTokenRenewer(kipwire.Struct):
+class DescribedDelegationTokenRenewer(kipwire.FlexibleStruct):
     """Principals that may renew the token in addition to its owner.
 
     Attributes:
@@ -30,10 +30,9 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         principal_name (string): Name of the principal that may renew.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,18 +44,16 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal_type = data[pos:end].decode()
-        pos = end
+        self.principal_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal_name = data[pos:end].decode()
-        pos = end
+        self.principal_name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -77,10 +74,8 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         for item, (item.principal_type, item.principal_name) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribedDelegationToken(kipwire.Struct):
+class DescribedDelegationToken(kipwire.FlexibleStruct):
     """The tokens found.
 
     Attributes:
@@ -100,27 +95,18 @@ class DescribedDelegationToken(kipwire.Struct):
         renewers ([]DescribedDelegationTokenRenewer): Principals that may renew the token in addition to its owner.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
-        kipwire.Field(
-            "token_requester_principal_type", "TokenRequesterPrincipalType", "string", default="", compact=True
-        ),
-        kipwire.Field(
-            "token_requester_principal_name", "TokenRequesterPrincipalName", "string", default="", compact=True
-        ),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
+        kipwire.Field("token_requester_principal_type", "TokenRequesterPrincipalType", "string", default=""),
+        kipwire.Field("token_requester_principal_name", "TokenRequesterPrincipalName", "string", default=""),
         kipwire.Field("issue_timestamp", "IssueTimestamp", "int64", default=0),
         kipwire.Field("expiry_timestamp", "ExpiryTimestamp", "int64", default=0),
         kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
-        kipwire.Field("token_id", "TokenId", "string", default="", compact=True),
-        kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
+        kipwire.Field("token_id", "TokenId", "string", default=""),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b""),
         kipwire.Field(
-            "renewers",
-            "Renewers",
-            "[]DescribedDelegationTokenRenewer",
-            struct=DescribedDelegationTokenRenewer,
-            compact=True,
+            "renewers", "Renewers", "[]DescribedDelegationTokenRenewer", struct=DescribedDelegationTokenRenewer
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -154,51 +140,45 @@ class DescribedDelegationToken(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal_type = data[pos:end].decode()
-        pos = end
+        self.principal_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.principal_name = data[pos:end].decode()
-        pos = end
+        self.principal_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.token_requester_principal_type = data[pos:end].decode()
-        pos = end
+        self.token_requester_principal_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.token_requester_principal_name = data[pos:end].decode()
-        pos = end
+        self.token_requester_principal_name, pos = data[pos:end].decode(), end
         self.issue_timestamp, self.expiry_timestamp, self.max_timestamp, size = unpack_qqqB(data, pos)
         pos += 25
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.token_id = data[pos:end].decode()
-        pos = end
+        self.token_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.hmac = data[pos:end]
-        pos = end
+        self.hmac, pos = data[pos:end], end
         size = data[pos]
         pos += 1
         self.renewers, pos = read_compact_structs(DescribedDelegationTokenRenewer, data, pos, size)
@@ -232,17 +212,16 @@ class DescribedDelegationToken(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(hmac)
         write_compact_structs(DescribedDelegationTokenRenewer, self.renewers, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeDelegationTokenResponse(kipwire.Message):
+class DescribeDelegationTokenResponse(kipwire.FlexibleMessage):
     """The delegation tokens that match a DescribeDelegationToken request and that the requester may see (KIP-48).
 
     Attributes:
@@ -259,10 +238,9 @@ class DescribeDelegationTokenResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("tokens", "Tokens", "[]DescribedDelegationToken", struct=DescribedDelegationToken, compact=True),
+        kipwire.Field("tokens", "Tokens", "[]DescribedDelegationToken", struct=DescribedDelegationToken),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -289,5 +267,3 @@ class DescribeDelegationTokenResponse(kipwire.Message):
         write_compact_structs(DescribedDelegationToken, self.tokens, add)
         packed = pack_ix(self.throttle_time_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

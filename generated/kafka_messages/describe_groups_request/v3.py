@@ -34,7 +34,6 @@ class DescribeGroupsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("groups", "Groups", "[]string", entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),

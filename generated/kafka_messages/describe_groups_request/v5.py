@@ -17,7 +17,7 @@ unpack_BB = struct.Struct(">BB").unpack_from
 pack_Bx = struct.Struct(">Bx").pack
 
 
-class DescribeGroupsRequest(kipwire.Message):
+class DescribeGroupsRequest(kipwire.FlexibleMessage):
     """Asks a group coordinator for the state and members of groups of the classic protocol; typically sent by admin
     clients. Groups of the newer types have describe requests of their own.
 
@@ -34,9 +34,8 @@ class DescribeGroupsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("groups", "Groups", "[]string", compact=True, entity_type="groupId"),
+        kipwire.Field("groups", "Groups", "[]string", entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -60,5 +59,3 @@ class DescribeGroupsRequest(kipwire.Message):
         write_compact_texts(self.groups, add)
         packed = pack_Bx(BOOL_BYTE[self.include_authorized_operations])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -35,7 +35,6 @@ class DescribedGroupMember(kipwire.Struct):
             encoded list of partitions.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("client_id", "ClientId", "string", default=""),
@@ -66,36 +65,31 @@ class DescribedGroupMember(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_host = data[pos:end].decode()
-        pos = end
+        self.client_host, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_metadata = data[pos:end]
-        pos = end
+        self.member_metadata, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_assignment = data[pos:end]
-        pos = end
+        self.member_assignment, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -143,7 +137,6 @@ class DescribedGroup(kipwire.Struct):
             32-bit integer means it was not asked for. Since version 3. Default: -2147483648.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
@@ -180,29 +173,25 @@ class DescribedGroup(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_state = data[pos:end].decode()
-        pos = end
+        self.group_state, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.protocol_type = data[pos:end].decode()
-        pos = end
+        self.protocol_type, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.protocol_data = data[pos:end].decode()
-        pos = end
+        self.protocol_data, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.members, pos = read_structs(DescribedGroupMember, data, pos, size)
@@ -247,7 +236,6 @@ class DescribeGroupsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),

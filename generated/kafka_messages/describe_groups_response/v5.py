@@ -21,7 +21,7 @@ pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class DescribedGroupMember(kipwire.Struct):
+class DescribedGroupMember(kipwire.FlexibleStruct):
     """Members of the group at this moment.
 
     Attributes:
@@ -36,16 +36,13 @@ class DescribedGroupMember(kipwire.Struct):
             encoded list of partitions.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field(
-            "group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
-        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
-        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
-        kipwire.Field("member_metadata", "MemberMetadata", "bytes", default=b"", compact=True),
-        kipwire.Field("member_assignment", "MemberAssignment", "bytes", default=b"", compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("client_id", "ClientId", "string", default=""),
+        kipwire.Field("client_host", "ClientHost", "string", default=""),
+        kipwire.Field("member_metadata", "MemberMetadata", "bytes", default=b""),
+        kipwire.Field("member_assignment", "MemberAssignment", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -70,59 +67,53 @@ class DescribedGroupMember(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         else:
             self.group_instance_id = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_host = data[pos:end].decode()
-        pos = end
+        self.client_host, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.member_metadata = data[pos:end]
-        pos = end
+        self.member_metadata, pos = data[pos:end], end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.member_assignment = data[pos:end]
-        pos = end
+        self.member_assignment, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -153,7 +144,8 @@ class DescribedGroupMember(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(member_metadata)
@@ -164,16 +156,15 @@ class DescribedGroupMember(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(member_assignment)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribedGroup(kipwire.Struct):
+class DescribedGroup(kipwire.FlexibleStruct):
     """One description for each group asked for.
 
     Attributes:
@@ -191,14 +182,13 @@ class DescribedGroup(kipwire.Struct):
             32-bit integer means it was not asked for. Since version 3. Default: -2147483648.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
-        kipwire.Field("protocol_type", "ProtocolType", "string", default="", compact=True),
-        kipwire.Field("protocol_data", "ProtocolData", "string", default="", compact=True),
-        kipwire.Field("members", "Members", "[]DescribedGroupMember", struct=DescribedGroupMember, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default=""),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
+        kipwire.Field("protocol_data", "ProtocolData", "string", default=""),
+        kipwire.Field("members", "Members", "[]DescribedGroupMember", struct=DescribedGroupMember),
         kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -226,32 +216,28 @@ class DescribedGroup(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_state = data[pos:end].decode()
-        pos = end
+        self.group_state, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.protocol_type = data[pos:end].decode()
-        pos = end
+        self.protocol_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.protocol_data = data[pos:end].decode()
-        pos = end
+        self.protocol_data, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.members, pos = read_compact_structs(DescribedGroupMember, data, pos, size)
@@ -282,10 +268,8 @@ class DescribedGroup(kipwire.Struct):
         packed = pack_ix(self.authorized_operations)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeGroupsResponse(kipwire.Message):
+class DescribeGroupsResponse(kipwire.FlexibleMessage):
     """The group coordinator's description of classic groups: state, protocol, members and their assignments.
 
     Attributes:
@@ -301,10 +285,9 @@ class DescribeGroupsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -324,5 +307,3 @@ class DescribeGroupsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DescribedGroup, self.groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

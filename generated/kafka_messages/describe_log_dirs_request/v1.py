@@ -27,7 +27,6 @@ class DescribableLogDirTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions of the topic to report on.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32"),
@@ -44,8 +43,7 @@ class DescribableLogDirTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
@@ -79,7 +77,6 @@ class DescribeLogDirsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]DescribableLogDirTopic", struct=DescribableLogDirTopic, nullable=True),
     )

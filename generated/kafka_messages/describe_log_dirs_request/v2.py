@@ -14,7 +14,7 @@ from kipwire.wire import read_tag_section, tag_section, write_size, write_string
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
 
 
-class DescribableLogDirTopic(kipwire.Struct):
+class DescribableLogDirTopic(kipwire.FlexibleStruct):
     """The partitions to report on, grouped by topic; null = every partition on the broker.
 
     Attributes:
@@ -22,10 +22,9 @@ class DescribableLogDirTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions of the topic to report on.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -37,16 +36,15 @@ class DescribableLogDirTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -68,10 +66,8 @@ class DescribableLogDirTopic(kipwire.Struct):
         for item, (item.topic, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeLogDirsRequest(kipwire.Message):
+class DescribeLogDirsRequest(kipwire.FlexibleMessage):
     """Asks a broker for the log directories it has and for the size of the partition replicas in them; sent by admin
     clients to each broker of interest (KIP-113).
 
@@ -87,11 +83,8 @@ class DescribeLogDirsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics", "Topics", "[]DescribableLogDirTopic", struct=DescribableLogDirTopic, nullable=True, compact=True
-        ),
+        kipwire.Field("topics", "Topics", "[]DescribableLogDirTopic", struct=DescribableLogDirTopic, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -115,5 +108,3 @@ class DescribeLogDirsRequest(kipwire.Message):
         else:
             write_compact_structs(DescribableLogDirTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

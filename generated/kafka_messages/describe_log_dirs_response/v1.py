@@ -36,7 +36,6 @@ class DescribeLogDirsPartition(kipwire.Struct):
             moves to this directory.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("partition_size", "PartitionSize", "int64", default=0),
@@ -77,7 +76,6 @@ class DescribeLogDirsTopic(kipwire.Struct):
         partitions ([]DescribeLogDirsPartition): The topic's partitions that have a replica in this directory.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]DescribeLogDirsPartition", struct=DescribeLogDirsPartition),
@@ -94,8 +92,7 @@ class DescribeLogDirsTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(DescribeLogDirsPartition, data, pos, size)
@@ -118,7 +115,6 @@ class DescribeLogDirsResult(kipwire.Struct):
         topics ([]DescribeLogDirsTopic): The replicas found in this directory, grouped by topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("log_dir", "LogDir", "string", default=""),
@@ -137,8 +133,7 @@ class DescribeLogDirsResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.log_dir = data[pos:end].decode()
-        pos = end
+        self.log_dir, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.topics, pos = read_structs(DescribeLogDirsTopic, data, pos, size)
@@ -168,7 +163,6 @@ class DescribeLogDirsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]DescribeLogDirsResult", struct=DescribeLogDirsResult),

@@ -24,7 +24,7 @@ pack_iqqBx = struct.Struct(">iqqBx").pack
 pack_qqx = struct.Struct(">qqx").pack
 
 
-class DescribeLogDirsPartition(kipwire.Struct):
+class DescribeLogDirsPartition(kipwire.FlexibleStruct):
     """The topic's partitions that have a replica in this directory.
 
     Attributes:
@@ -36,7 +36,6 @@ class DescribeLogDirsPartition(kipwire.Struct):
             moves to this directory.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("partition_size", "PartitionSize", "int64", default=0),
@@ -71,10 +70,8 @@ class DescribeLogDirsPartition(kipwire.Struct):
         for item, (item.partition_index, item.partition_size, item.offset_lag, item.is_future_key) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeLogDirsTopic(kipwire.Struct):
+class DescribeLogDirsTopic(kipwire.FlexibleStruct):
     """The replicas found in this directory, grouped by topic.
 
     Attributes:
@@ -82,12 +79,9 @@ class DescribeLogDirsTopic(kipwire.Struct):
         partitions ([]DescribeLogDirsPartition): The topic's partitions that have a replica in this directory.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field(
-            "partitions", "Partitions", "[]DescribeLogDirsPartition", struct=DescribeLogDirsPartition, compact=True
-        ),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]DescribeLogDirsPartition", struct=DescribeLogDirsPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -99,11 +93,10 @@ class DescribeLogDirsTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(DescribeLogDirsPartition, data, pos, size)
@@ -118,10 +111,8 @@ class DescribeLogDirsTopic(kipwire.Struct):
         write_compact_structs(DescribeLogDirsPartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeLogDirsResult(kipwire.Struct):
+class DescribeLogDirsResult(kipwire.FlexibleStruct):
     """One element per log directory of the broker.
 
     Attributes:
@@ -134,11 +125,10 @@ class DescribeLogDirsResult(kipwire.Struct):
             version 4 on. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("log_dir", "LogDir", "string", default="", compact=True),
-        kipwire.Field("topics", "Topics", "[]DescribeLogDirsTopic", struct=DescribeLogDirsTopic, compact=True),
+        kipwire.Field("log_dir", "LogDir", "string", default=""),
+        kipwire.Field("topics", "Topics", "[]DescribeLogDirsTopic", struct=DescribeLogDirsTopic),
         kipwire.Field("total_bytes", "TotalBytes", "int64", default=-1, ignorable=True),
         kipwire.Field("usable_bytes", "UsableBytes", "int64", default=-1, ignorable=True),
     )
@@ -163,11 +153,10 @@ class DescribeLogDirsResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.log_dir = data[pos:end].decode()
-        pos = end
+        self.log_dir, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(DescribeLogDirsTopic, data, pos, size)
@@ -186,10 +175,8 @@ class DescribeLogDirsResult(kipwire.Struct):
         packed = pack_qqx(self.total_bytes, self.usable_bytes)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeLogDirsResponse(kipwire.Message):
+class DescribeLogDirsResponse(kipwire.FlexibleMessage):
     """A broker's answer to DescribeLogDirsRequest: its log directories with the replicas and the space in each.
 
     Attributes:
@@ -207,11 +194,10 @@ class DescribeLogDirsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
-        kipwire.Field("results", "Results", "[]DescribeLogDirsResult", struct=DescribeLogDirsResult, compact=True),
+        kipwire.Field("results", "Results", "[]DescribeLogDirsResult", struct=DescribeLogDirsResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -234,5 +220,3 @@ class DescribeLogDirsResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         write_compact_structs(DescribeLogDirsResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -14,7 +14,7 @@ from kipwire.wire import read_tag_section, tag_section, write_size, write_string
 __all__ = ["TopicRequest", "DescribeProducersRequest"]
 
 
-class TopicRequest(kipwire.Struct):
+class TopicRequest(kipwire.FlexibleStruct):
     """Topics whose producers are to be listed.
 
     Attributes:
@@ -22,10 +22,9 @@ class TopicRequest(kipwire.Struct):
         partition_indexes ([]int32): Indexes of the partitions to look at.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -37,16 +36,15 @@ class TopicRequest(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -70,10 +68,8 @@ class TopicRequest(kipwire.Struct):
         for item, (item.name, item.partition_indexes) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeProducersRequest(kipwire.Message):
+class DescribeProducersRequest(kipwire.FlexibleMessage):
     """Asks the leaders of partitions which producers have state there, to find out about hanging transactions; sent by
     admin clients (KIP-664).
 
@@ -88,8 +84,7 @@ class DescribeProducersRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicRequest", struct=TopicRequest, compact=True),)
+    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicRequest", struct=TopicRequest),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[TopicRequest] = DEFAULT) -> None:
@@ -106,5 +101,3 @@ class DescribeProducersRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(TopicRequest, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

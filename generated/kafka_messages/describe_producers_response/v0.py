@@ -21,7 +21,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_qiiqiqx = struct.Struct(">qiiqiqx").pack
 
 
-class ProducerState(kipwire.Struct):
+class ProducerState(kipwire.FlexibleStruct):
     """Producers the partition currently has state for.
 
     Attributes:
@@ -36,7 +36,6 @@ class ProducerState(kipwire.Struct):
             if no transaction is open. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int32", default=0),
@@ -103,10 +102,8 @@ class ProducerState(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionResponse(kipwire.Struct):
+class PartitionResponse(kipwire.FlexibleStruct):
     """Results for the single partitions of this topic.
 
     Attributes:
@@ -117,12 +114,11 @@ class PartitionResponse(kipwire.Struct):
         active_producers ([]ProducerState): Producers the partition currently has state for.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("active_producers", "ActiveProducers", "[]ProducerState", struct=ProducerState, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
+        kipwire.Field("active_producers", "ActiveProducers", "[]ProducerState", struct=ProducerState),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -147,8 +143,7 @@ class PartitionResponse(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -169,10 +164,8 @@ class PartitionResponse(kipwire.Struct):
         write_compact_structs(ProducerState, self.active_producers, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicResponse(kipwire.Struct):
+class TopicResponse(kipwire.FlexibleStruct):
     """Results, grouped by topic.
 
     Attributes:
@@ -180,10 +173,9 @@ class TopicResponse(kipwire.Struct):
         partitions ([]PartitionResponse): Results for the single partitions of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionResponse", struct=PartitionResponse, compact=True),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionResponse", struct=PartitionResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -195,11 +187,10 @@ class TopicResponse(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionResponse, data, pos, size)
@@ -214,10 +205,8 @@ class TopicResponse(kipwire.Struct):
         write_compact_structs(PartitionResponse, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeProducersResponse(kipwire.Message):
+class DescribeProducersResponse(kipwire.FlexibleMessage):
     """A partition leader's list of the idempotent and transactional producers it keeps state for, per partition (KIP-664).
 
     Attributes:
@@ -233,10 +222,9 @@ class DescribeProducersResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("topics", "Topics", "[]TopicResponse", struct=TopicResponse, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicResponse", struct=TopicResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -256,5 +244,3 @@ class DescribeProducersResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(TopicResponse, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

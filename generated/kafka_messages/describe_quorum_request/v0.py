@@ -17,14 +17,13 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_ix = struct.Struct(">ix").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The partitions of the topic to describe.
 
     Attributes:
         partition_index (int32): Number of the partition; the metadata topic has partition 0 only.
     """
 
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -48,10 +47,8 @@ class PartitionData(kipwire.Struct):
         for item, (item.partition_index,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The Raft-replicated topics to describe; in practice only __cluster_metadata.
 
     Attributes:
@@ -59,10 +56,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The partitions of the topic to describe.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -74,11 +70,10 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
@@ -93,10 +88,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeQuorumRequest(kipwire.Message):
+class DescribeQuorumRequest(kipwire.FlexibleMessage):
     """Asks for the state of a KRaft quorum: leader, voters, observers and how far each has replicated. Sent by admin
     clients; answered by the leader of the metadata partition (KIP-595).
 
@@ -111,8 +104,7 @@ class DescribeQuorumRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),)
+    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[TopicData] = DEFAULT) -> None:
@@ -129,5 +121,3 @@ class DescribeQuorumRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(TopicData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

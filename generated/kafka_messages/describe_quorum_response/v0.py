@@ -21,7 +21,7 @@ pack_ihiiq = struct.Struct(">ihiiq").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class ReplicaState(kipwire.Struct):
+class ReplicaState(kipwire.FlexibleStruct):
     """Replication progress of one voter or observer, as seen by the leader.
 
     Attributes:
@@ -29,7 +29,6 @@ class ReplicaState(kipwire.Struct):
         log_end_offset (int64): Log end offset of the replica as last learned by the leader; -1 = unknown.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("log_end_offset", "LogEndOffset", "int64", default=0),
@@ -57,10 +56,8 @@ class ReplicaState(kipwire.Struct):
         for item, (item.replica_id, item.log_end_offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The described partitions of the topic.
 
     Attributes:
@@ -74,15 +71,14 @@ class PartitionData(kipwire.Struct):
         observers ([]ReplicaState): The replicas that only follow the log without a vote, such as brokers.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
-        kipwire.Field("current_voters", "CurrentVoters", "[]ReplicaState", struct=ReplicaState, compact=True),
-        kipwire.Field("observers", "Observers", "[]ReplicaState", struct=ReplicaState, compact=True),
+        kipwire.Field("current_voters", "CurrentVoters", "[]ReplicaState", struct=ReplicaState),
+        kipwire.Field("observers", "Observers", "[]ReplicaState", struct=ReplicaState),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -124,10 +120,8 @@ class PartitionData(kipwire.Struct):
         write_compact_structs(ReplicaState, self.observers, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The described topics, as asked for in the request.
 
     Attributes:
@@ -135,10 +129,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The described partitions of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -150,11 +143,10 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
@@ -169,10 +161,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeQuorumResponse(kipwire.Message):
+class DescribeQuorumResponse(kipwire.FlexibleMessage):
     """The quorum leader's answer to DescribeQuorumRequest, with the replication state of every voter and observer.
 
     Attributes:
@@ -187,10 +177,9 @@ class DescribeQuorumResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -210,5 +199,3 @@ class DescribeQuorumResponse(kipwire.Message):
         add(pack_h(self.error_code))
         write_compact_structs(TopicData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

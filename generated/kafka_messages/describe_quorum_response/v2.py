@@ -29,7 +29,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_iiq = struct.Struct(">iiq").pack
 
 
-class ReplicaState(kipwire.Struct):
+class ReplicaState(kipwire.FlexibleStruct):
     """Replication progress of one voter or observer, as seen by the leader.
 
     Attributes:
@@ -43,7 +43,6 @@ class ReplicaState(kipwire.Struct):
             caught up with the log's end; -1 = unknown. From version 1 on (KIP-836). Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("replica_directory_id", "ReplicaDirectoryId", "uuid", default=ZERO_UUID),
@@ -105,10 +104,8 @@ class ReplicaState(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The described partitions of the topic.
 
     Attributes:
@@ -124,18 +121,15 @@ class PartitionData(kipwire.Struct):
         observers ([]ReplicaState): The replicas that only follow the log without a vote, such as brokers.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, ignorable=True),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
-        kipwire.Field("current_voters", "CurrentVoters", "[]ReplicaState", struct=ReplicaState, compact=True),
-        kipwire.Field("observers", "Observers", "[]ReplicaState", struct=ReplicaState, compact=True),
+        kipwire.Field("current_voters", "CurrentVoters", "[]ReplicaState", struct=ReplicaState),
+        kipwire.Field("observers", "Observers", "[]ReplicaState", struct=ReplicaState),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -168,8 +162,7 @@ class PartitionData(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.leader_id, self.leader_epoch, self.high_watermark, size = unpack_iiqB(data, pos)
@@ -195,10 +188,8 @@ class PartitionData(kipwire.Struct):
         write_compact_structs(ReplicaState, self.observers, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The described topics, as asked for in the request.
 
     Attributes:
@@ -206,10 +197,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The described partitions of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -221,11 +211,10 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
@@ -240,10 +229,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Listener(kipwire.Struct):
+class Listener(kipwire.FlexibleStruct):
     """The endpoints at which the node can be reached as a controller.
 
     Attributes:
@@ -252,10 +239,9 @@ class Listener(kipwire.Struct):
         port (uint16): TCP port of the listener.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -269,18 +255,16 @@ class Listener(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -304,10 +288,8 @@ class Listener(kipwire.Struct):
         for item, (item.name, item.host, item.port) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Node(kipwire.Struct):
+class Node(kipwire.FlexibleStruct):
     """Addresses of the nodes that take part in the quorum (KIP-853). From version 2 on.
 
     Attributes:
@@ -315,10 +297,9 @@ class Node(kipwire.Struct):
         listeners ([]Listener): The endpoints at which the node can be reached as a controller.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
+        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -339,10 +320,8 @@ class Node(kipwire.Struct):
         write_compact_structs(Listener, self.listeners, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeQuorumResponse(kipwire.Message):
+class DescribeQuorumResponse(kipwire.FlexibleMessage):
     """The quorum leader's answer to DescribeQuorumRequest, with the replication state of every voter and observer.
 
     Attributes:
@@ -359,14 +338,11 @@ class DescribeQuorumResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
-        ),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
-        kipwire.Field("nodes", "Nodes", "[]Node", struct=Node, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
+        kipwire.Field("nodes", "Nodes", "[]Node", struct=Node),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -391,8 +367,7 @@ class DescribeQuorumResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -416,5 +391,3 @@ class DescribeQuorumResponse(kipwire.Message):
         write_compact_structs(TopicData, self.topics, add)
         write_compact_structs(Node, self.nodes, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

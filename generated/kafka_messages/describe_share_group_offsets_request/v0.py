@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
+class DescribeShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
     """Topics and partitions to report; null asks for all the group has offsets for.
 
     Attributes:
@@ -26,10 +26,9 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions to report.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -41,16 +40,15 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -72,10 +70,8 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
         for item, (item.topic_name, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
+class DescribeShareGroupOffsetsRequestGroup(kipwire.FlexibleStruct):
     """Share groups to describe, each with the topics of interest.
 
     Attributes:
@@ -84,16 +80,14 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
             the group has offsets for.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(
             "topics",
             "Topics",
             "[]DescribeShareGroupOffsetsRequestTopic",
             struct=DescribeShareGroupOffsetsRequestTopic,
             nullable=True,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -108,11 +102,10 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size:
@@ -133,10 +126,8 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
             write_compact_structs(DescribeShareGroupOffsetsRequestTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeShareGroupOffsetsRequest(kipwire.Message):
+class DescribeShareGroupOffsetsRequest(kipwire.FlexibleMessage):
     """Asks the group coordinator for the start offsets of share groups' partitions; typically sent by admin clients
     (KIP-932).
 
@@ -151,14 +142,9 @@ class DescribeShareGroupOffsetsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "groups",
-            "Groups",
-            "[]DescribeShareGroupOffsetsRequestGroup",
-            struct=DescribeShareGroupOffsetsRequestGroup,
-            compact=True,
+            "groups", "Groups", "[]DescribeShareGroupOffsetsRequestGroup", struct=DescribeShareGroupOffsetsRequestGroup
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -177,5 +163,3 @@ class DescribeShareGroupOffsetsRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(DescribeShareGroupOffsetsRequestGroup, self.groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -30,7 +30,7 @@ pack_i = struct.Struct(">i").pack
 pack_iqiqh = struct.Struct(">iqiqh").pack
 
 
-class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
+class DescribeShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
     """Offsets for the single partitions of this topic.
 
     Attributes:
@@ -45,14 +45,13 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
             Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("start_offset", "StartOffset", "int64", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("lag", "Lag", "int64", default=-1, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -83,8 +82,7 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -114,10 +112,8 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
+class DescribeShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
     """Offsets of the group, grouped by topic.
 
     Attributes:
@@ -126,16 +122,14 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
         partitions ([]DescribeShareGroupOffsetsResponsePartition): Offsets for the single partitions of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]DescribeShareGroupOffsetsResponsePartition",
             struct=DescribeShareGroupOffsetsResponsePartition,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -155,11 +149,10 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
@@ -176,10 +169,8 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
         write_compact_structs(DescribeShareGroupOffsetsResponsePartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
+class DescribeShareGroupOffsetsResponseGroup(kipwire.FlexibleStruct):
     """Results, one for each group asked for.
 
     Attributes:
@@ -190,18 +181,16 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
             Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(
             "topics",
             "Topics",
             "[]DescribeShareGroupOffsetsResponseTopic",
             struct=DescribeShareGroupOffsetsResponseTopic,
-            compact=True,
         ),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -222,11 +211,10 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(DescribeShareGroupOffsetsResponseTopic, data, pos, size)
@@ -236,8 +224,7 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -259,10 +246,8 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
             add(error_message)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeShareGroupOffsetsResponse(kipwire.Message):
+class DescribeShareGroupOffsetsResponse(kipwire.FlexibleMessage):
     """The group coordinator's report of share groups' start offsets, per partition (KIP-932); from version 1 on with the
     lag.
 
@@ -279,7 +264,6 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
@@ -287,7 +271,6 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
             "Groups",
             "[]DescribeShareGroupOffsetsResponseGroup",
             struct=DescribeShareGroupOffsetsResponseGroup,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -310,5 +293,3 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DescribeShareGroupOffsetsResponseGroup, self.groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

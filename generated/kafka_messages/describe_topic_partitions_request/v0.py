@@ -18,15 +18,14 @@ pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class TopicRequest(kipwire.Struct):
+class TopicRequest(kipwire.FlexibleStruct):
     """Topics to describe; an empty list asks for all topics.
 
     Attributes:
         name (string): Name of a topic to describe.
     """
 
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
@@ -36,11 +35,10 @@ class TopicRequest(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -57,10 +55,8 @@ class TopicRequest(kipwire.Struct):
         for item, (item.name,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Cursor(kipwire.Struct):
+class Cursor(kipwire.FlexibleStruct):
     """Where to resume, usually NextCursor of the previous answer; null starts from the beginning.
 
     Attributes:
@@ -68,9 +64,8 @@ class Cursor(kipwire.Struct):
         partition_index (int32): Partition of the cursor's topic to start with.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -83,11 +78,10 @@ class Cursor(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         self.partition_index, size = unpack_iB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -101,10 +95,8 @@ class Cursor(kipwire.Struct):
         packed = pack_ix(self.partition_index)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeTopicPartitionsRequest(kipwire.Message):
+class DescribeTopicPartitionsRequest(kipwire.FlexibleMessage):
     """A client asks a broker to describe topics with their partitions page by page, including eligible leader replicas.
     Introduced by KIP-966.
 
@@ -123,9 +115,8 @@ class DescribeTopicPartitionsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topics", "Topics", "[]TopicRequest", struct=TopicRequest, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicRequest", struct=TopicRequest),
         kipwire.Field("response_partition_limit", "ResponsePartitionLimit", "int32", default=2000),
         kipwire.Field("cursor", "Cursor", "Cursor", default=None, struct=Cursor, nullable=True),
     )
@@ -167,5 +158,3 @@ class DescribeTopicPartitionsRequest(kipwire.Message):
             add(b"\x01")
             write_struct(Cursor, self.cursor, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -32,7 +32,7 @@ pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
+class DescribeTopicPartitionsResponsePartition(kipwire.FlexibleStruct):
     """Partitions of the topic that fit on this page.
 
     Attributes:
@@ -50,35 +50,23 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
         offline_replicas ([]int32): Brokers whose replica of this partition is offline.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", compact=True, entity_type="brokerId"),
-        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", entity_type="brokerId"),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", entity_type="brokerId"),
         kipwire.Field(
             "eligible_leader_replicas",
             "EligibleLeaderReplicas",
             "[]int32",
             default=None,
             nullable=True,
-            compact=True,
             entity_type="brokerId",
         ),
-        kipwire.Field(
-            "last_known_elr",
-            "LastKnownElr",
-            "[]int32",
-            default=None,
-            nullable=True,
-            compact=True,
-            entity_type="brokerId",
-        ),
-        kipwire.Field(
-            "offline_replicas", "OfflineReplicas", "[]int32", compact=True, ignorable=True, entity_type="brokerId"
-        ),
+        kipwire.Field("last_known_elr", "LastKnownElr", "[]int32", default=None, nullable=True, entity_type="brokerId"),
+        kipwire.Field("offline_replicas", "OfflineReplicas", "[]int32", ignorable=True, entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -109,22 +97,22 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.error_code, self.partition_index, self.leader_id, self.leader_epoch, size = unpack_hiiiB(data, pos)
         pos += 15
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
         if size:
             if size > 127:
                 size, pos = read_size(data, pos)
-            self.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+            self.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
             pos += (size - 1) * 4
         else:
             self.eligible_leader_replicas = None
@@ -133,15 +121,15 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
         if size:
             if size > 127:
                 size, pos = read_size(data, pos)
-            self.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+            self.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
             pos += (size - 1) * 4
         else:
             self.last_known_elr = None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -198,10 +186,8 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
+class DescribeTopicPartitionsResponseTopic(kipwire.FlexibleStruct):
     """Descriptions of the topics on this page.
 
     Attributes:
@@ -214,12 +200,9 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
             = operation code n); -2147483648 if not determined. Default: -2147483648.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "name", "Name", "string", default="", nullable=True, compact=True, map_key=True, entity_type="topicName"
-        ),
+        kipwire.Field("name", "Name", "string", default="", nullable=True, map_key=True, entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
         kipwire.Field(
@@ -227,7 +210,6 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
             "Partitions",
             "[]DescribeTopicPartitionsResponsePartition",
             struct=DescribeTopicPartitionsResponsePartition,
-            compact=True,
         ),
         kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
@@ -258,8 +240,7 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.name = data[pos:end].decode()
-            pos = end
+            self.name, pos = data[pos:end].decode(), end
         else:
             self.name = "" if size else None
         topic_id, is_internal, size = unpack_16sBB(data, pos)
@@ -286,10 +267,8 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
         packed = pack_ix(self.topic_authorized_operations)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Cursor(kipwire.Struct):
+class Cursor(kipwire.FlexibleStruct):
     """Where the next page starts, to be sent as Cursor of the next request; null if this was the last page.
 
     Attributes:
@@ -297,9 +276,8 @@ class Cursor(kipwire.Struct):
         partition_index (int32): Partition of that topic with which the next page starts.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -312,11 +290,10 @@ class Cursor(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         self.partition_index, size = unpack_iB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -330,10 +307,8 @@ class Cursor(kipwire.Struct):
         packed = pack_ix(self.partition_index)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeTopicPartitionsResponse(kipwire.Message):
+class DescribeTopicPartitionsResponse(kipwire.FlexibleMessage):
     """One page of topic and partition descriptions, with a cursor if there is more to fetch (KIP-966).
 
     Attributes:
@@ -351,15 +326,10 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DescribeTopicPartitionsResponseTopic",
-            struct=DescribeTopicPartitionsResponseTopic,
-            compact=True,
+            "topics", "Topics", "[]DescribeTopicPartitionsResponseTopic", struct=DescribeTopicPartitionsResponseTopic
         ),
         kipwire.Field("next_cursor", "NextCursor", "Cursor", default=None, struct=Cursor, nullable=True),
     )
@@ -401,5 +371,3 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
             add(b"\x01")
             write_struct(Cursor, self.next_cursor, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

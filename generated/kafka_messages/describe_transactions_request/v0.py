@@ -13,7 +13,7 @@ from kipwire.wire import read_tag_section, tag_section
 __all__ = ["DescribeTransactionsRequest"]
 
 
-class DescribeTransactionsRequest(kipwire.Message):
+class DescribeTransactionsRequest(kipwire.FlexibleMessage):
     """An admin client asks a transaction coordinator for the state of certain transactional ids, chiefly to investigate
     hanging transactions (KIP-664).
 
@@ -28,10 +28,7 @@ class DescribeTransactionsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field("transactional_ids", "TransactionalIds", "[]string", compact=True, entity_type="transactionalId"),
-    )
+    FIELDS = (kipwire.Field("transactional_ids", "TransactionalIds", "[]string", entity_type="transactionalId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, transactional_ids: list[str] = DEFAULT) -> None:
@@ -48,5 +45,3 @@ class DescribeTransactionsRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_texts(self.transactional_ids, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

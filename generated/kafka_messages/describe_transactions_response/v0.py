@@ -22,7 +22,7 @@ pack_i = struct.Struct(">i").pack
 pack_iqqh = struct.Struct(">iqqh").pack
 
 
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The topics with partitions that take part in the current transaction.
 
     Attributes:
@@ -30,10 +30,9 @@ class TopicData(kipwire.Struct):
         partitions ([]int32): Indexes of the topic's partitions that take part in the transaction.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,16 +44,15 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -76,10 +74,8 @@ class TopicData(kipwire.Struct):
         for item, (item.topic, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TransactionState(kipwire.Struct):
+class TransactionState(kipwire.FlexibleStruct):
     """One description per requested transactional id.
 
     Attributes:
@@ -96,18 +92,15 @@ class TransactionState(kipwire.Struct):
         topics ([]TopicData): The topics with partitions that take part in the current transaction.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
-        ),
-        kipwire.Field("transaction_state", "TransactionState", "string", default="", compact=True),
+        kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
+        kipwire.Field("transaction_state", "TransactionState", "string", default=""),
         kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
         kipwire.Field("transaction_start_time_ms", "TransactionStartTimeMs", "int64", default=0),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -136,18 +129,16 @@ class TransactionState(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.transaction_state = data[pos:end].decode()
-        pos = end
+        self.transaction_state, pos = data[pos:end].decode(), end
         self.transaction_timeout_ms, self.transaction_start_time_ms, self.producer_id, self.producer_epoch, size = (
             unpack_iqqhB(data, pos)
         )
@@ -174,10 +165,8 @@ class TransactionState(kipwire.Struct):
         write_compact_structs(TopicData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeTransactionsResponse(kipwire.Message):
+class DescribeTransactionsResponse(kipwire.FlexibleMessage):
     """What the transaction coordinator knows about the requested transactional ids: producer, state, timing and partitions
     involved (KIP-664).
 
@@ -194,12 +183,9 @@ class DescribeTransactionsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "transaction_states", "TransactionStates", "[]TransactionState", struct=TransactionState, compact=True
-        ),
+        kipwire.Field("transaction_states", "TransactionStates", "[]TransactionState", struct=TransactionState),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -219,5 +205,3 @@ class DescribeTransactionsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(TransactionState, self.transaction_states, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -13,15 +13,14 @@ from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_secti
 __all__ = ["UserName", "DescribeUserScramCredentialsRequest"]
 
 
-class UserName(kipwire.Struct):
+class UserName(kipwire.FlexibleStruct):
     """The users to describe; null or an empty list asks for all users with SCRAM credentials.
 
     Attributes:
         name (string): Name of the user.
     """
 
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
@@ -31,11 +30,10 @@ class UserName(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -52,10 +50,8 @@ class UserName(kipwire.Struct):
         for item, (item.name,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeUserScramCredentialsRequest(kipwire.Message):
+class DescribeUserScramCredentialsRequest(kipwire.FlexibleMessage):
     """An admin client asks which SCRAM credentials users have (KIP-554); no secrets are returned.
 
     Attributes:
@@ -70,8 +66,7 @@ class DescribeUserScramCredentialsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("users", "Users", "[]UserName", struct=UserName, nullable=True, compact=True),)
+    FIELDS = (kipwire.Field("users", "Users", "[]UserName", struct=UserName, nullable=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, users: list[UserName] | None = DEFAULT) -> None:
@@ -94,5 +89,3 @@ class DescribeUserScramCredentialsRequest(kipwire.Message):
         else:
             write_compact_structs(UserName, self.users, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -21,7 +21,7 @@ pack_h = struct.Struct(">h").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class CredentialInfo(kipwire.Struct):
+class CredentialInfo(kipwire.FlexibleStruct):
     """The user's credentials, at most one per mechanism.
 
     Attributes:
@@ -29,7 +29,6 @@ class CredentialInfo(kipwire.Struct):
         iterations (int32): Number of hash iterations with which the credential was salted.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("mechanism", "Mechanism", "int8", default=0),
         kipwire.Field("iterations", "Iterations", "int32", default=0),
@@ -57,10 +56,8 @@ class CredentialInfo(kipwire.Struct):
         for item, (item.mechanism, item.iterations) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeUserScramCredentialsResult(kipwire.Struct):
+class DescribeUserScramCredentialsResult(kipwire.FlexibleStruct):
     """One result per user.
 
     Attributes:
@@ -71,12 +68,11 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
         credential_infos ([]CredentialInfo): The user's credentials, at most one per mechanism.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("user", "User", "string", default="", compact=True),
+        kipwire.Field("user", "User", "string", default=""),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field("credential_infos", "CredentialInfos", "[]CredentialInfo", struct=CredentialInfo, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("credential_infos", "CredentialInfos", "[]CredentialInfo", struct=CredentialInfo),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -97,19 +93,17 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.user = data[pos:end].decode()
-        pos = end
+        self.user, pos = data[pos:end].decode(), end
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -134,10 +128,8 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
         write_compact_structs(CredentialInfo, self.credential_infos, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribeUserScramCredentialsResponse(kipwire.Message):
+class DescribeUserScramCredentialsResponse(kipwire.FlexibleMessage):
     """Mechanisms and iteration counts of the SCRAM credentials of users, without salts, keys or passwords (KIP-554).
 
     Attributes:
@@ -156,17 +148,12 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
         kipwire.Field(
-            "results",
-            "Results",
-            "[]DescribeUserScramCredentialsResult",
-            struct=DescribeUserScramCredentialsResult,
-            compact=True,
+            "results", "Results", "[]DescribeUserScramCredentialsResult", struct=DescribeUserScramCredentialsResult
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -192,8 +179,7 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -213,5 +199,3 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
             add(error_message)
         write_compact_structs(DescribeUserScramCredentialsResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

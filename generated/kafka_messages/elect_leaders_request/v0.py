@@ -27,7 +27,6 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions of this topic for which to elect a leader.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32"),
@@ -44,8 +43,7 @@ class TopicPartitions(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
@@ -80,7 +78,6 @@ class ElectLeadersRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field(
             "topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions, nullable=True

@@ -20,7 +20,7 @@ pack_b = struct.Struct(">b").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class TopicPartitions(kipwire.Struct):
+class TopicPartitions(kipwire.FlexibleStruct):
     """Partitions for which to elect a leader, grouped by topic; null means all partitions of the cluster.
 
     Attributes:
@@ -28,10 +28,9 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions of this topic for which to elect a leader.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -43,16 +42,15 @@ class TopicPartitions(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -74,10 +72,8 @@ class TopicPartitions(kipwire.Struct):
         for item, (item.topic, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ElectLeadersRequest(kipwire.Message):
+class ElectLeadersRequest(kipwire.FlexibleMessage):
     """An admin client triggers leader elections for partitions, preferred or unclean. Introduced for preferred leaders by
     KIP-183 and generalized by KIP-460.
 
@@ -96,16 +92,10 @@ class ElectLeadersRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("election_type", "ElectionType", "int8", default=0),
         kipwire.Field(
-            "topic_partitions",
-            "TopicPartitions",
-            "[]TopicPartitions",
-            struct=TopicPartitions,
-            nullable=True,
-            compact=True,
+            "topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions, nullable=True
         ),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
     )
@@ -143,5 +133,3 @@ class ElectLeadersRequest(kipwire.Message):
             write_compact_structs(TopicPartitions, self.topic_partitions, add)
         packed = pack_ix(self.timeout_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -31,7 +31,6 @@ class PartitionResult(kipwire.Struct):
         error_message (string, nullable): Readable explanation of this partition's error; null if there is none.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -53,8 +52,7 @@ class PartitionResult(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -76,7 +74,6 @@ class ReplicaElectionResult(kipwire.Struct):
         partition_result ([]PartitionResult): Outcome for each partition of the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", entity_type="topicName"),
         kipwire.Field("partition_result", "PartitionResult", "[]PartitionResult", struct=PartitionResult),
@@ -93,8 +90,7 @@ class ReplicaElectionResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partition_result, pos = read_structs(PartitionResult, data, pos, size)
@@ -126,7 +122,6 @@ class ElectLeadersResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

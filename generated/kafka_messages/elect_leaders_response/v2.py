@@ -17,7 +17,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
 
 
-class PartitionResult(kipwire.Struct):
+class PartitionResult(kipwire.FlexibleStruct):
     """Outcome for each partition of the topic.
 
     Attributes:
@@ -27,11 +27,10 @@ class PartitionResult(kipwire.Struct):
         error_message (string, nullable): Readable explanation of this partition's error; null if there is none.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -48,8 +47,7 @@ class PartitionResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -72,10 +70,8 @@ class PartitionResult(kipwire.Struct):
         for item, (item.partition_id, item.error_code, item.error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ReplicaElectionResult(kipwire.Struct):
+class ReplicaElectionResult(kipwire.FlexibleStruct):
     """Outcomes of the elections, grouped by topic.
 
     Attributes:
@@ -83,10 +79,9 @@ class ReplicaElectionResult(kipwire.Struct):
         partition_result ([]PartitionResult): Outcome for each partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partition_result", "PartitionResult", "[]PartitionResult", struct=PartitionResult, compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", entity_type="topicName"),
+        kipwire.Field("partition_result", "PartitionResult", "[]PartitionResult", struct=PartitionResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,11 +93,10 @@ class ReplicaElectionResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partition_result, pos = read_compact_structs(PartitionResult, data, pos, size)
@@ -117,10 +111,8 @@ class ReplicaElectionResult(kipwire.Struct):
         write_compact_structs(PartitionResult, self.partition_result, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ElectLeadersResponse(kipwire.Message):
+class ElectLeadersResponse(kipwire.FlexibleMessage):
     """Reports the outcome of the requested leader elections per partition.
 
     Attributes:
@@ -138,7 +130,6 @@ class ElectLeadersResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -147,7 +138,6 @@ class ElectLeadersResponse(kipwire.Message):
             "ReplicaElectionResults",
             "[]ReplicaElectionResult",
             struct=ReplicaElectionResult,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -175,5 +165,3 @@ class ElectLeadersResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         write_compact_structs(ReplicaElectionResult, self.replica_election_results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -31,7 +31,6 @@ class PartitionData(kipwire.Struct):
             most caught up first. Only version 0; later see PreferredCandidates.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
@@ -77,7 +76,6 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The partitions of this topic whose leader resigns.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
@@ -94,8 +92,7 @@ class TopicData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(PartitionData, data, pos, size)
@@ -126,7 +123,6 @@ class EndQuorumEpochRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
         kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
@@ -146,8 +142,7 @@ class EndQuorumEpochRequest(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.topics, pos = read_structs(TopicData, data, pos, size)

@@ -23,7 +23,7 @@ pack_i16sx = struct.Struct(">i16sx").pack
 pack_iii = struct.Struct(">iii").pack
 
 
-class ReplicaInfo(kipwire.Struct):
+class ReplicaInfo(kipwire.FlexibleStruct):
     """Voters in the order in which they should stand for election, the most caught up first. Since version 1 (KIP-853).
 
     Attributes:
@@ -32,7 +32,6 @@ class ReplicaInfo(kipwire.Struct):
             voter with the same node id.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("candidate_id", "CandidateId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("candidate_directory_id", "CandidateDirectoryId", "uuid", default=ZERO_UUID),
@@ -61,10 +60,8 @@ class ReplicaInfo(kipwire.Struct):
         for item, (item.candidate_id, item.candidate_directory_id) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The partitions of this topic whose leader resigns.
 
     Attributes:
@@ -75,18 +72,12 @@ class PartitionData(kipwire.Struct):
             caught up first. Since version 1 (KIP-853).
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field(
-            "preferred_candidates",
-            "PreferredCandidates",
-            "[]ReplicaInfo",
-            struct=ReplicaInfo,
-            compact=True,
-            ignorable=True,
+            "preferred_candidates", "PreferredCandidates", "[]ReplicaInfo", struct=ReplicaInfo, ignorable=True
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -117,10 +108,8 @@ class PartitionData(kipwire.Struct):
         write_compact_structs(ReplicaInfo, self.preferred_candidates, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The Raft-replicated topics concerned; in practice only the cluster metadata topic.
 
     Attributes:
@@ -128,10 +117,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The partitions of this topic whose leader resigns.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -143,11 +131,10 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
@@ -162,10 +149,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaderEndpoint(kipwire.Struct):
+class LeaderEndpoint(kipwire.FlexibleStruct):
     """Addresses at which the resigning leader can be reached. Since version 1.
 
     Attributes:
@@ -174,10 +159,9 @@ class LeaderEndpoint(kipwire.Struct):
         port (uint16): TCP port of the listener.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -191,18 +175,16 @@ class LeaderEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -226,10 +208,8 @@ class LeaderEndpoint(kipwire.Struct):
         for item, (item.name, item.host, item.port) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EndQuorumEpochRequest(kipwire.Message):
+class EndQuorumEpochRequest(kipwire.FlexibleMessage):
     """A KRaft leader that resigns, usually because it shuts down, tells the other voters so that they can elect a new
     leader without waiting for a timeout (KIP-595).
 
@@ -247,18 +227,10 @@ class EndQuorumEpochRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
-        kipwire.Field(
-            "leader_endpoints",
-            "LeaderEndpoints",
-            "[]LeaderEndpoint",
-            struct=LeaderEndpoint,
-            compact=True,
-            ignorable=True,
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
+        kipwire.Field("leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", struct=LeaderEndpoint, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -281,8 +253,7 @@ class EndQuorumEpochRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         size = data[pos]
@@ -305,5 +276,3 @@ class EndQuorumEpochRequest(kipwire.Message):
         write_compact_structs(TopicData, self.topics, add)
         write_compact_structs(LeaderEndpoint, self.leader_endpoints, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -24,7 +24,7 @@ pack_i = struct.Struct(">i").pack
 pack_ihiix = struct.Struct(">ihiix").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The outcome for each partition of the topic.
 
     Attributes:
@@ -34,7 +34,6 @@ class PartitionData(kipwire.Struct):
         leader_epoch (int32): Latest quorum epoch known to the answering voter.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -68,10 +67,8 @@ class PartitionData(kipwire.Struct):
         for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The outcomes, grouped by Raft-replicated topic.
 
     Attributes:
@@ -79,10 +76,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The outcome for each partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -94,11 +90,10 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
@@ -113,10 +108,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class NodeEndpoint(kipwire.Struct):
+class NodeEndpoint(kipwire.FlexibleStruct):
     """Addresses of the leaders named in this response. Tagged field since version 1 (KIP-853).
 
     Attributes:
@@ -125,10 +118,9 @@ class NodeEndpoint(kipwire.Struct):
         port (uint16): TCP port of that node.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -142,11 +134,10 @@ class NodeEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -167,10 +158,8 @@ class NodeEndpoint(kipwire.Struct):
         for item, (item.node_id, item.host, item.port) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EndQuorumEpochResponse(kipwire.Message):
+class EndQuorumEpochResponse(kipwire.FlexibleMessage):
     """A voter's answer to the resignation of a KRaft leader, along with the leader and epoch the voter knows of (KIP-595).
 
     Attributes:
@@ -188,11 +177,10 @@ class EndQuorumEpochResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
-        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -230,11 +218,9 @@ class EndQuorumEpochResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if not is_empty(self.node_endpoints):
+        if self.node_endpoints != [] and not is_empty(self.node_endpoints):
             parts = []
             add = parts.append
             write_compact_structs(NodeEndpoint, self.node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

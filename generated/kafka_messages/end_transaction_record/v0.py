@@ -11,7 +11,7 @@ from kipwire.wire import read_tag_section, tag_section
 __all__ = ["EndTransactionRecord"]
 
 
-class EndTransactionRecord(kipwire.Message):
+class EndTransactionRecord(kipwire.FlexibleMessage):
     """Record in the __cluster_metadata log that completes the open metadata transaction, so that its records take effect
     (KIP-868).
     """
@@ -22,7 +22,6 @@ class EndTransactionRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -36,5 +35,3 @@ class EndTransactionRecord(kipwire.Message):
 
     def _write(self, add: kipwire.Add) -> None:
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -29,7 +29,6 @@ class EndTxnMarker(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 

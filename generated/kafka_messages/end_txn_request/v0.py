@@ -36,7 +36,6 @@ class EndTxnRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
@@ -59,8 +58,7 @@ class EndTxnRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         self.producer_id, self.producer_epoch, committed = unpack_qhB(data, pos)
         pos += 11
         self.committed = FALSE_TRUE[committed]

@@ -16,7 +16,7 @@ unpack_qhBB = struct.Struct(">qhBB").unpack_from
 pack_qhBx = struct.Struct(">qhBx").pack
 
 
-class EndTxnRequest(kipwire.Message):
+class EndTxnRequest(kipwire.FlexibleMessage):
     """Sent by a transactional producer to its transaction coordinator to commit or abort the ongoing transaction (KIP-98).
     From version 5 on each completed transaction also bumps the producer epoch (KIP-890).
 
@@ -35,11 +35,8 @@ class EndTxnRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
-        ),
+        kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
         kipwire.Field("committed", "Committed", "bool", default=False),
@@ -58,11 +55,10 @@ class EndTxnRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         self.producer_id, self.producer_epoch, committed, size = unpack_qhBB(data, pos)
         pos += 12
         self.committed = FALSE_TRUE[committed]
@@ -76,5 +72,3 @@ class EndTxnRequest(kipwire.Message):
         add(transactional_id)
         packed = pack_qhBx(self.producer_id, self.producer_epoch, BOOL_BYTE[self.committed])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

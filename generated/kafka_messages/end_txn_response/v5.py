@@ -15,7 +15,7 @@ unpack_ihqhB = struct.Struct(">ihqhB").unpack_from
 pack_ihqhx = struct.Struct(">ihqhx").pack
 
 
-class EndTxnResponse(kipwire.Message):
+class EndTxnResponse(kipwire.FlexibleMessage):
     """The transaction coordinator's answer to a producer that asked to commit or abort its transaction (KIP-98).
 
     Attributes:
@@ -35,7 +35,6 @@ class EndTxnResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -62,5 +61,3 @@ class EndTxnResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihqhx(self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -11,7 +11,7 @@ from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_se
 __all__ = ["EnvelopeRequest"]
 
 
-class EnvelopeRequest(kipwire.Message):
+class EnvelopeRequest(kipwire.FlexibleMessage):
     """A broker forwards a client's request to the active controller, wrapped together with the client's identity.
     Introduced by KIP-590.
 
@@ -30,11 +30,10 @@ class EnvelopeRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("request_data", "RequestData", "bytes", default=b"", compact=True),
-        kipwire.Field("request_principal", "RequestPrincipal", "bytes", default=b"", nullable=True, compact=True),
-        kipwire.Field("client_host_address", "ClientHostAddress", "bytes", default=b"", compact=True),
+        kipwire.Field("request_data", "RequestData", "bytes", default=b""),
+        kipwire.Field("request_principal", "RequestPrincipal", "bytes", default=b"", nullable=True),
+        kipwire.Field("client_host_address", "ClientHostAddress", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -49,43 +48,40 @@ class EnvelopeRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.request_data = data[pos:end]
-        pos = end
+        self.request_data, pos = data[pos:end], end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.request_principal = data[pos:end]
-            pos = end
+            self.request_principal, pos = data[pos:end], end
         else:
             self.request_principal = b"" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.client_host_address = data[pos:end]
-        pos = end
+        self.client_host_address, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -95,7 +91,8 @@ class EnvelopeRequest(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(request_data)
@@ -109,7 +106,8 @@ class EnvelopeRequest(kipwire.Message):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(request_principal)
@@ -120,10 +118,9 @@ class EnvelopeRequest(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(client_host_address)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

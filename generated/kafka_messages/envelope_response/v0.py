@@ -15,7 +15,7 @@ unpack_hB = struct.Struct(">hB").unpack_from
 pack_hx = struct.Struct(">hx").pack
 
 
-class EnvelopeResponse(kipwire.Message):
+class EnvelopeResponse(kipwire.FlexibleMessage):
     """The controller's answer to a forwarded request, carrying the response the broker passes on to its client (KIP-590).
 
     Attributes:
@@ -32,9 +32,8 @@ class EnvelopeResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("response_data", "ResponseData", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("response_data", "ResponseData", "bytes", default=None, nullable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -50,14 +49,13 @@ class EnvelopeResponse(kipwire.Message):
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.response_data = data[pos:end]
-            pos = end
+            self.response_data, pos = data[pos:end], end
         else:
             self.response_data = b"" if size else None
         self.error_code, size = unpack_hB(data, pos)
@@ -74,11 +72,10 @@ class EnvelopeResponse(kipwire.Message):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(response_data)
         packed = pack_hx(self.error_code)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -34,7 +34,6 @@ class ExpireDelegationTokenRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("hmac", "Hmac", "bytes", default=b""),
         kipwire.Field("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", default=0),
@@ -51,8 +50,7 @@ class ExpireDelegationTokenRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.hmac = data[pos:end]
-        pos = end
+        self.hmac, pos = data[pos:end], end
         (self.expiry_time_period_ms,) = unpack_q(data, pos)
         pos += 8
         return pos

@@ -15,7 +15,7 @@ unpack_hqiB = struct.Struct(">hqiB").unpack_from
 pack_hqix = struct.Struct(">hqix").pack
 
 
-class ExpireDelegationTokenResponse(kipwire.Message):
+class ExpireDelegationTokenResponse(kipwire.FlexibleMessage):
     """Answer to a request to change the expiry of a delegation token (KIP-48).
 
     Attributes:
@@ -32,7 +32,6 @@ class ExpireDelegationTokenResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
@@ -55,5 +54,3 @@ class ExpireDelegationTokenResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_hqix(self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_hB = struct.Struct(">hB").unpack_from
 pack_hx = struct.Struct(">hx").pack
 
 
-class FeatureLevelRecord(kipwire.Message):
+class FeatureLevelRecord(kipwire.FlexibleMessage):
     """Metadata log record that sets the finalised level of a cluster feature, such as metadata.version (KIP-584).
 
     Attributes:
@@ -29,9 +29,8 @@ class FeatureLevelRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("feature_level", "FeatureLevel", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -44,11 +43,10 @@ class FeatureLevelRecord(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.feature_level, size = unpack_hB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -61,5 +59,3 @@ class FeatureLevelRecord(kipwire.Message):
         add(name)
         packed = pack_hx(self.feature_level)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

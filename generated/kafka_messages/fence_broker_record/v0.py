@@ -15,7 +15,7 @@ unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class FenceBrokerRecord(kipwire.Message):
+class FenceBrokerRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log that marks a broker as fenced, which bars it from leading partitions (KIP-631).
     Newer metadata versions use BrokerRegistrationChangeRecord for this.
 
@@ -30,7 +30,6 @@ class FenceBrokerRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("id", "Id", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("epoch", "Epoch", "int64", default=0),
@@ -51,5 +50,3 @@ class FenceBrokerRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqx(self.id, self.epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

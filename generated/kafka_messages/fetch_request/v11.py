@@ -37,7 +37,6 @@ class FetchPartition(kipwire.Struct):
             batch may still be returned so that reading can progress.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
@@ -105,7 +104,6 @@ class FetchTopic(kipwire.Struct):
         partitions ([]FetchPartition): Partitions of the topic to read from.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition),
@@ -122,8 +120,7 @@ class FetchTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(FetchPartition, data, pos, size)
@@ -145,7 +142,6 @@ class ForgottenTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions that the session no longer covers.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32"),
@@ -162,8 +158,7 @@ class ForgottenTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
@@ -214,7 +209,6 @@ class FetchRequest(kipwire.Message):
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
@@ -275,8 +269,7 @@ class FetchRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.rack_id = data[pos:end].decode()
-        pos = end
+        self.rack_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

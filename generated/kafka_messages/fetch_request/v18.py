@@ -29,7 +29,7 @@ pack_iqx = struct.Struct(">iqx").pack
 pack_q = struct.Struct(">q").pack
 
 
-class ReplicaState(kipwire.Struct):
+class ReplicaState(kipwire.FlexibleStruct):
     """Identity of the fetching replica (tagged, from version 15 on, KIP-903); left out by consumers.
 
     Attributes:
@@ -38,7 +38,6 @@ class ReplicaState(kipwire.Struct):
             incarnation; -1 if not available. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("replica_epoch", "ReplicaEpoch", "int64", default=-1),
@@ -60,10 +59,8 @@ class ReplicaState(kipwire.Struct):
         packed = pack_iqx(self.replica_id, self.replica_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FetchPartition(kipwire.Struct):
+class FetchPartition(kipwire.FlexibleStruct):
     """Partitions of the topic to read from.
 
     Attributes:
@@ -84,7 +81,6 @@ class FetchPartition(kipwire.Struct):
             9223372036854775807.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
@@ -174,10 +170,8 @@ class FetchPartition(kipwire.Struct):
             fields.append((1, b"".join(parts)))
         return fields
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FetchTopic(kipwire.Struct):
+class FetchTopic(kipwire.FlexibleStruct):
     """Topics to fetch; within a fetch session only what is new or changed since the previous request.
 
     Attributes:
@@ -185,10 +179,9 @@ class FetchTopic(kipwire.Struct):
         partitions ([]FetchPartition): Partitions of the topic to read from.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -210,10 +203,8 @@ class FetchTopic(kipwire.Struct):
         write_compact_structs(FetchPartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ForgottenTopic(kipwire.Struct):
+class ForgottenTopic(kipwire.FlexibleStruct):
     """Partitions to drop from the incremental fetch session (from version 7 on, KIP-227).
 
     Attributes:
@@ -222,10 +213,9 @@ class ForgottenTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions that the session no longer covers.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -238,9 +228,9 @@ class ForgottenTopic(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -253,10 +243,8 @@ class ForgottenTopic(kipwire.Struct):
         add(PACK_INT32[len(partitions)](*partitions))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FetchRequest(kipwire.Message):
+class FetchRequest(kipwire.FlexibleMessage):
     """Sent by consumers and by follower replicas to read records from partitions; KRaft replicas use it to copy the
     metadata log from the quorum leader (KIP-595).
 
@@ -291,11 +279,8 @@ class FetchRequest(kipwire.Message):
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, tag=0, ignorable=True
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, tag=0, ignorable=True),
         kipwire.Field("replica_state", "ReplicaState", "ReplicaState", struct=ReplicaState, tag=1),
         kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
         kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
@@ -303,11 +288,9 @@ class FetchRequest(kipwire.Message):
         kipwire.Field("isolation_level", "IsolationLevel", "int8", default=0, ignorable=True),
         kipwire.Field("session_id", "SessionId", "int32", default=0, ignorable=True),
         kipwire.Field("session_epoch", "SessionEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic, compact=True),
-        kipwire.Field(
-            "forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic, compact=True
-        ),
-        kipwire.Field("rack_id", "RackId", "string", default="", compact=True, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic),
+        kipwire.Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic),
+        kipwire.Field("rack_id", "RackId", "string", default="", ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -358,11 +341,10 @@ class FetchRequest(kipwire.Message):
         self.forgotten_topics_data, pos = read_compact_structs(ForgottenTopic, data, pos, size)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.rack_id = data[pos:end].decode()
-        pos = end
+        self.rack_id, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -394,8 +376,7 @@ class FetchRequest(kipwire.Message):
                 if size > 127:
                     size, pos = read_string_size(data, pos)
                 end = pos + size - 1
-                self.cluster_id = data[pos:end].decode()
-                pos = end
+                self.cluster_id, pos = data[pos:end].decode(), end
             else:
                 self.cluster_id = "" if size else None
         elif tag == 1:
@@ -426,4 +407,3 @@ class FetchRequest(kipwire.Message):
         return fields
 
     replica_state = kipwire.LazyStruct(ReplicaState)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -32,7 +32,6 @@ class FetchPartition(kipwire.Struct):
             batch may still be returned so that reading can progress.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("fetch_offset", "FetchOffset", "int64", default=0),
@@ -68,7 +67,6 @@ class FetchTopic(kipwire.Struct):
         partitions ([]FetchPartition): Partitions of the topic to read from.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition),
@@ -85,8 +83,7 @@ class FetchTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(FetchPartition, data, pos, size)
@@ -126,7 +123,6 @@ class FetchRequest(kipwire.Message):
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),

@@ -35,7 +35,6 @@ class AbortedTransaction(kipwire.Struct):
         first_offset (int64): Offset of the aborted transaction's first record in this partition.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -81,7 +80,6 @@ class PartitionData(kipwire.Struct):
             batch. Default: null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -144,8 +142,7 @@ class PartitionData(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.records = data[pos:end]
-            pos = end
+            self.records, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -180,7 +177,6 @@ class FetchableTopicResponse(kipwire.Struct):
         partitions ([]PartitionData): Fetched data of the topic's partitions.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
@@ -197,8 +193,7 @@ class FetchableTopicResponse(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(PartitionData, data, pos, size)
@@ -233,7 +228,6 @@ class FetchResponse(kipwire.Message):
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),

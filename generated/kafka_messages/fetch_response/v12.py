@@ -38,7 +38,7 @@ pack_qix = struct.Struct(">qix").pack
 pack_qqx = struct.Struct(">qqx").pack
 
 
-class EpochEndOffset(kipwire.Struct):
+class EpochEndOffset(kipwire.FlexibleStruct):
     """Set when the fetching replica's log departs from the leader's: the point up to which they may agree, to be used for
     truncation (tagged, from version 12 on, KIP-595).
 
@@ -48,7 +48,6 @@ class EpochEndOffset(kipwire.Struct):
         end_offset (int64): Offset at which that epoch ends in the leader's log; -1 if not set. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
@@ -70,10 +69,8 @@ class EpochEndOffset(kipwire.Struct):
         packed = pack_iqx(self.epoch, self.end_offset)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaderIdAndEpoch(kipwire.Struct):
+class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Leader of the partition as known to the answering node, so that the client can redirect its fetch (tagged, from
     version 12 on; for ordinary clients KIP-951).
 
@@ -82,7 +79,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest known leader epoch; -1 if not known. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
@@ -104,10 +100,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
         packed = pack_iix(self.leader_id, self.leader_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class SnapshotId(kipwire.Struct):
+class SnapshotId(kipwire.FlexibleStruct):
     """Set when the wanted offset is no longer in the metadata log: the snapshot the KRaft replica should load instead
     (tagged, from version 12 on, KIP-630).
 
@@ -118,7 +112,6 @@ class SnapshotId(kipwire.Struct):
             Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
@@ -140,10 +133,8 @@ class SnapshotId(kipwire.Struct):
         packed = pack_qix(self.end_offset, self.epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AbortedTransaction(kipwire.Struct):
+class AbortedTransaction(kipwire.FlexibleStruct):
     """Aborted transactions that touch the returned records, which a read-committed consumer must skip; may be null, as
     when reading uncommitted (KIP-98).
 
@@ -152,7 +143,6 @@ class AbortedTransaction(kipwire.Struct):
         first_offset (int64): Offset of the aborted transaction's first record in this partition.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -180,10 +170,8 @@ class AbortedTransaction(kipwire.Struct):
         for item, (item.producer_id, item.first_offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """Fetched data of the topic's partitions.
 
     Attributes:
@@ -209,7 +197,6 @@ class PartitionData(kipwire.Struct):
             batch. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -225,11 +212,10 @@ class PartitionData(kipwire.Struct):
             "[]AbortedTransaction",
             struct=AbortedTransaction,
             nullable=True,
-            compact=True,
             ignorable=True,
         ),
         kipwire.Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
-        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -281,14 +267,13 @@ class PartitionData(kipwire.Struct):
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.records = data[pos:end]
-            pos = end
+            self.records, pos = data[pos:end], end
         else:
             self.records = b"" if size else None
         self._unknown_tagged_fields = None
@@ -317,7 +302,8 @@ class PartitionData(kipwire.Struct):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(records)
@@ -358,10 +344,9 @@ class PartitionData(kipwire.Struct):
     diverging_epoch = kipwire.LazyStruct(EpochEndOffset)
     current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
     snapshot_id = kipwire.LazyStruct(SnapshotId)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
-class FetchableTopicResponse(kipwire.Struct):
+class FetchableTopicResponse(kipwire.FlexibleStruct):
     """Fetched data grouped by topic.
 
     Attributes:
@@ -369,10 +354,9 @@ class FetchableTopicResponse(kipwire.Struct):
         partitions ([]PartitionData): Fetched data of the topic's partitions.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -384,11 +368,10 @@ class FetchableTopicResponse(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
@@ -403,10 +386,8 @@ class FetchableTopicResponse(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FetchResponse(kipwire.Message):
+class FetchResponse(kipwire.FlexibleMessage):
     """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within a
     fetch session, partitions with nothing new are left out (KIP-227).
 
@@ -427,15 +408,12 @@ class FetchResponse(kipwire.Message):
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
         kipwire.Field("session_id", "SessionId", "int32", default=0),
-        kipwire.Field(
-            "responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse, compact=True
-        ),
+        kipwire.Field("responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -464,5 +442,3 @@ class FetchResponse(kipwire.Message):
         add(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
         write_compact_structs(FetchableTopicResponse, self.responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -41,7 +41,7 @@ pack_qix = struct.Struct(">qix").pack
 pack_qqx = struct.Struct(">qqx").pack
 
 
-class EpochEndOffset(kipwire.Struct):
+class EpochEndOffset(kipwire.FlexibleStruct):
     """Set when the fetching replica's log departs from the leader's: the point up to which they may agree, to be used for
     truncation (tagged, from version 12 on, KIP-595).
 
@@ -51,7 +51,6 @@ class EpochEndOffset(kipwire.Struct):
         end_offset (int64): Offset at which that epoch ends in the leader's log; -1 if not set. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
@@ -73,10 +72,8 @@ class EpochEndOffset(kipwire.Struct):
         packed = pack_iqx(self.epoch, self.end_offset)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaderIdAndEpoch(kipwire.Struct):
+class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Leader of the partition as known to the answering node, so that the client can redirect its fetch (tagged, from
     version 12 on; for ordinary clients KIP-951).
 
@@ -85,7 +82,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest known leader epoch; -1 if not known. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
@@ -107,10 +103,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
         packed = pack_iix(self.leader_id, self.leader_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class SnapshotId(kipwire.Struct):
+class SnapshotId(kipwire.FlexibleStruct):
     """Set when the wanted offset is no longer in the metadata log: the snapshot the KRaft replica should load instead
     (tagged, from version 12 on, KIP-630).
 
@@ -121,7 +115,6 @@ class SnapshotId(kipwire.Struct):
             Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
@@ -143,10 +136,8 @@ class SnapshotId(kipwire.Struct):
         packed = pack_qix(self.end_offset, self.epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AbortedTransaction(kipwire.Struct):
+class AbortedTransaction(kipwire.FlexibleStruct):
     """Aborted transactions that touch the returned records, which a read-committed consumer must skip; may be null, as
     when reading uncommitted (KIP-98).
 
@@ -155,7 +146,6 @@ class AbortedTransaction(kipwire.Struct):
         first_offset (int64): Offset of the aborted transaction's first record in this partition.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -183,10 +173,8 @@ class AbortedTransaction(kipwire.Struct):
         for item, (item.producer_id, item.first_offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """Fetched data of the topic's partitions.
 
     Attributes:
@@ -212,7 +200,6 @@ class PartitionData(kipwire.Struct):
             batch. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -228,11 +215,10 @@ class PartitionData(kipwire.Struct):
             "[]AbortedTransaction",
             struct=AbortedTransaction,
             nullable=True,
-            compact=True,
             ignorable=True,
         ),
         kipwire.Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
-        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -284,14 +270,13 @@ class PartitionData(kipwire.Struct):
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.records = data[pos:end]
-            pos = end
+            self.records, pos = data[pos:end], end
         else:
             self.records = b"" if size else None
         self._unknown_tagged_fields = None
@@ -320,7 +305,8 @@ class PartitionData(kipwire.Struct):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(records)
@@ -361,10 +347,9 @@ class PartitionData(kipwire.Struct):
     diverging_epoch = kipwire.LazyStruct(EpochEndOffset)
     current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
     snapshot_id = kipwire.LazyStruct(SnapshotId)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
-class FetchableTopicResponse(kipwire.Struct):
+class FetchableTopicResponse(kipwire.FlexibleStruct):
     """Fetched data grouped by topic.
 
     Attributes:
@@ -372,10 +357,9 @@ class FetchableTopicResponse(kipwire.Struct):
         partitions ([]PartitionData): Fetched data of the topic's partitions.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -397,10 +381,8 @@ class FetchableTopicResponse(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FetchResponse(kipwire.Message):
+class FetchResponse(kipwire.FlexibleMessage):
     """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within a
     fetch session, partitions with nothing new are left out (KIP-227).
 
@@ -421,15 +403,12 @@ class FetchResponse(kipwire.Message):
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
         kipwire.Field("session_id", "SessionId", "int32", default=0),
-        kipwire.Field(
-            "responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse, compact=True
-        ),
+        kipwire.Field("responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -458,5 +437,3 @@ class FetchResponse(kipwire.Message):
         add(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
         write_compact_structs(FetchableTopicResponse, self.responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

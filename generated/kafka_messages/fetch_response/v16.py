@@ -43,7 +43,7 @@ pack_qix = struct.Struct(">qix").pack
 pack_qqx = struct.Struct(">qqx").pack
 
 
-class EpochEndOffset(kipwire.Struct):
+class EpochEndOffset(kipwire.FlexibleStruct):
     """Set when the fetching replica's log departs from the leader's: the point up to which they may agree, to be used for
     truncation (tagged, from version 12 on, KIP-595).
 
@@ -53,7 +53,6 @@ class EpochEndOffset(kipwire.Struct):
         end_offset (int64): Offset at which that epoch ends in the leader's log; -1 if not set. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
@@ -75,10 +74,8 @@ class EpochEndOffset(kipwire.Struct):
         packed = pack_iqx(self.epoch, self.end_offset)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaderIdAndEpoch(kipwire.Struct):
+class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Leader of the partition as known to the answering node, so that the client can redirect its fetch (tagged, from
     version 12 on; for ordinary clients KIP-951).
 
@@ -87,7 +84,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest known leader epoch; -1 if not known. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
@@ -109,10 +105,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
         packed = pack_iix(self.leader_id, self.leader_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class SnapshotId(kipwire.Struct):
+class SnapshotId(kipwire.FlexibleStruct):
     """Set when the wanted offset is no longer in the metadata log: the snapshot the KRaft replica should load instead
     (tagged, from version 12 on, KIP-630).
 
@@ -123,7 +117,6 @@ class SnapshotId(kipwire.Struct):
             Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
@@ -145,10 +138,8 @@ class SnapshotId(kipwire.Struct):
         packed = pack_qix(self.end_offset, self.epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AbortedTransaction(kipwire.Struct):
+class AbortedTransaction(kipwire.FlexibleStruct):
     """Aborted transactions that touch the returned records, which a read-committed consumer must skip; may be null, as
     when reading uncommitted (KIP-98).
 
@@ -157,7 +148,6 @@ class AbortedTransaction(kipwire.Struct):
         first_offset (int64): Offset of the aborted transaction's first record in this partition.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
@@ -185,10 +175,8 @@ class AbortedTransaction(kipwire.Struct):
         for item, (item.producer_id, item.first_offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """Fetched data of the topic's partitions.
 
     Attributes:
@@ -214,7 +202,6 @@ class PartitionData(kipwire.Struct):
             batch. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -230,11 +217,10 @@ class PartitionData(kipwire.Struct):
             "[]AbortedTransaction",
             struct=AbortedTransaction,
             nullable=True,
-            compact=True,
             ignorable=True,
         ),
         kipwire.Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
-        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -286,14 +272,13 @@ class PartitionData(kipwire.Struct):
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.records = data[pos:end]
-            pos = end
+            self.records, pos = data[pos:end], end
         else:
             self.records = b"" if size else None
         self._unknown_tagged_fields = None
@@ -322,7 +307,8 @@ class PartitionData(kipwire.Struct):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(records)
@@ -363,10 +349,9 @@ class PartitionData(kipwire.Struct):
     diverging_epoch = kipwire.LazyStruct(EpochEndOffset)
     current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
     snapshot_id = kipwire.LazyStruct(SnapshotId)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
-class FetchableTopicResponse(kipwire.Struct):
+class FetchableTopicResponse(kipwire.FlexibleStruct):
     """Fetched data grouped by topic.
 
     Attributes:
@@ -374,10 +359,9 @@ class FetchableTopicResponse(kipwire.Struct):
         partitions ([]PartitionData): Fetched data of the topic's partitions.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -399,10 +383,8 @@ class FetchableTopicResponse(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class NodeEndpoint(kipwire.Struct):
+class NodeEndpoint(kipwire.FlexibleStruct):
     """Addresses of the nodes named as current leaders, which spares the client a metadata request (tagged, from version 16
     on, KIP-951).
 
@@ -413,12 +395,11 @@ class NodeEndpoint(kipwire.Struct):
         rack (string, nullable): Rack the node is placed in; null if none is configured. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -432,19 +413,17 @@ class NodeEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         self._unknown_tagged_fields = None
@@ -472,10 +451,8 @@ class NodeEndpoint(kipwire.Struct):
         for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FetchResponse(kipwire.Message):
+class FetchResponse(kipwire.FlexibleMessage):
     """Answer to Fetch: the records of the requested partitions together with their offsets and leadership hints. Within a
     fetch session, partitions with nothing new are left out (KIP-227).
 
@@ -498,15 +475,12 @@ class FetchResponse(kipwire.Message):
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
         kipwire.Field("session_id", "SessionId", "int32", default=0),
-        kipwire.Field(
-            "responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse, compact=True
-        ),
-        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
+        kipwire.Field("responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -552,11 +526,9 @@ class FetchResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if not is_empty(self.node_endpoints):
+        if self.node_endpoints != [] and not is_empty(self.node_endpoints):
             parts = []
             add = parts.append
             write_compact_structs(NodeEndpoint, self.node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,7 @@ pack_qix = struct.Struct(">qix").pack
 pack_qx = struct.Struct(">qx").pack
 
 
-class SnapshotId(kipwire.Struct):
+class SnapshotId(kipwire.FlexibleStruct):
     """Identifies the snapshot by the end of the log it covers.
 
     Attributes:
@@ -34,7 +34,6 @@ class SnapshotId(kipwire.Struct):
         epoch (int32): Leader epoch of the last record the snapshot covers.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=0),
         kipwire.Field("epoch", "Epoch", "int32", default=0),
@@ -56,10 +55,8 @@ class SnapshotId(kipwire.Struct):
         packed = pack_qix(self.end_offset, self.epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionSnapshot(kipwire.Struct):
+class PartitionSnapshot(kipwire.FlexibleStruct):
     """Partitions of the topic whose snapshots are fetched.
 
     Attributes:
@@ -72,7 +69,6 @@ class PartitionSnapshot(kipwire.Struct):
             the zero UUID if not set (KIP-853).
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=0),
@@ -134,10 +130,8 @@ class PartitionSnapshot(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicSnapshot(kipwire.Struct):
+class TopicSnapshot(kipwire.FlexibleStruct):
     """Topics of which snapshots are fetched; in practice only __cluster_metadata.
 
     Attributes:
@@ -145,10 +139,9 @@ class TopicSnapshot(kipwire.Struct):
         partitions ([]PartitionSnapshot): Partitions of the topic whose snapshots are fetched.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionSnapshot", struct=PartitionSnapshot, compact=True),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionSnapshot", struct=PartitionSnapshot),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -160,11 +153,10 @@ class TopicSnapshot(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionSnapshot, data, pos, size)
@@ -179,10 +171,8 @@ class TopicSnapshot(kipwire.Struct):
         write_compact_structs(PartitionSnapshot, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FetchSnapshotRequest(kipwire.Message):
+class FetchSnapshotRequest(kipwire.FlexibleMessage):
     """A KRaft replica (voter or observer) fetches a piece of a snapshot of the metadata log from the quorum leader when it
     lags behind the start of the log. Introduced by KIP-630.
 
@@ -202,12 +192,11 @@ class FetchSnapshotRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, tag=0),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, tag=0),
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647),
-        kipwire.Field("topics", "Topics", "[]TopicSnapshot", struct=TopicSnapshot, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicSnapshot", struct=TopicSnapshot),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -247,8 +236,7 @@ class FetchSnapshotRequest(kipwire.Message):
                 if size > 127:
                     size, pos = read_string_size(data, pos)
                 end = pos + size - 1
-                self.cluster_id = data[pos:end].decode()
-                pos = end
+                self.cluster_id, pos = data[pos:end].decode(), end
             else:
                 self.cluster_id = "" if size else None
         else:
@@ -270,5 +258,3 @@ class FetchSnapshotRequest(kipwire.Message):
                 add(cluster_id)
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -25,7 +25,7 @@ pack_qix = struct.Struct(">qix").pack
 pack_qq = struct.Struct(">qq").pack
 
 
-class SnapshotId(kipwire.Struct):
+class SnapshotId(kipwire.FlexibleStruct):
     """Identifies the snapshot the bytes were read from.
 
     Attributes:
@@ -33,7 +33,6 @@ class SnapshotId(kipwire.Struct):
         epoch (int32): Leader epoch of the last record the snapshot covers.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=0),
         kipwire.Field("epoch", "Epoch", "int32", default=0),
@@ -55,10 +54,8 @@ class SnapshotId(kipwire.Struct):
         packed = pack_qix(self.end_offset, self.epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaderIdAndEpoch(kipwire.Struct):
+class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Leader of the partition as the responding node knows it, to help a sender that asked the wrong node.
 
     Attributes:
@@ -66,7 +63,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest leader epoch the responding node knows of.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
@@ -88,10 +84,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
         packed = pack_iix(self.leader_id, self.leader_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionSnapshot(kipwire.Struct):
+class PartitionSnapshot(kipwire.FlexibleStruct):
     """Snapshot piece for each partition of the topic.
 
     Attributes:
@@ -106,7 +100,6 @@ class PartitionSnapshot(kipwire.Struct):
         unaligned_records (records): Snapshot bytes from Position on; may begin or end in the middle of a record batch.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -114,7 +107,7 @@ class PartitionSnapshot(kipwire.Struct):
         kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=0),
         kipwire.Field("size", "Size", "int64", default=0),
         kipwire.Field("position", "Position", "int64", default=0),
-        kipwire.Field("unaligned_records", "UnalignedRecords", "records", default=b"", compact=True),
+        kipwire.Field("unaligned_records", "UnalignedRecords", "records", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -145,16 +138,15 @@ class PartitionSnapshot(kipwire.Struct):
         self.snapshot_id, pos = read_struct(SnapshotId, data, pos)
         self.size, self.position, size = unpack_qqB(data, pos)
         pos += 17
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.unaligned_records = data[pos:end]
-        pos = end
+        self.unaligned_records, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -169,7 +161,8 @@ class PartitionSnapshot(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(unaligned_records)
@@ -194,10 +187,9 @@ class PartitionSnapshot(kipwire.Struct):
         return fields
 
     current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
-class TopicSnapshot(kipwire.Struct):
+class TopicSnapshot(kipwire.FlexibleStruct):
     """Snapshot pieces, grouped by topic.
 
     Attributes:
@@ -205,10 +197,9 @@ class TopicSnapshot(kipwire.Struct):
         partitions ([]PartitionSnapshot): Snapshot piece for each partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionSnapshot", struct=PartitionSnapshot, compact=True),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionSnapshot", struct=PartitionSnapshot),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -220,11 +211,10 @@ class TopicSnapshot(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionSnapshot, data, pos, size)
@@ -239,10 +229,8 @@ class TopicSnapshot(kipwire.Struct):
         write_compact_structs(PartitionSnapshot, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FetchSnapshotResponse(kipwire.Message):
+class FetchSnapshotResponse(kipwire.FlexibleMessage):
     """The quorum leader returns a piece of a metadata snapshot to the replica that asked for it (KIP-630).
 
     Attributes:
@@ -259,12 +247,11 @@ class FetchSnapshotResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("topics", "Topics", "[]TopicSnapshot", struct=TopicSnapshot, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicSnapshot", struct=TopicSnapshot),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -287,5 +274,3 @@ class FetchSnapshotResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         write_compact_structs(TopicSnapshot, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -31,7 +31,6 @@ class FindCoordinatorRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("key", "Key", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -44,8 +43,7 @@ class FindCoordinatorRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

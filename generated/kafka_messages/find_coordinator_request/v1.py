@@ -35,7 +35,6 @@ class FindCoordinatorRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("key_type", "KeyType", "int8", default=0),
@@ -52,8 +51,7 @@ class FindCoordinatorRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         (self.key_type,) = unpack_b(data, pos)
         pos += 1
         return pos

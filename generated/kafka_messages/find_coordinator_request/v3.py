@@ -15,7 +15,7 @@ unpack_bB = struct.Struct(">bB").unpack_from
 pack_bx = struct.Struct(">bx").pack
 
 
-class FindCoordinatorRequest(kipwire.Message):
+class FindCoordinatorRequest(kipwire.FlexibleMessage):
     """Asks any broker which broker coordinates a group, a transactional id or a share partition's state; clients send it
     before they talk to the coordinator. From version 4 on several keys fit in one request.
 
@@ -33,9 +33,8 @@ class FindCoordinatorRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("key_type", "KeyType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -48,11 +47,10 @@ class FindCoordinatorRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         self.key_type, size = unpack_bB(data, pos)
         pos += 2
         self._unknown_tagged_fields = None
@@ -65,5 +63,3 @@ class FindCoordinatorRequest(kipwire.Message):
         add(key)
         packed = pack_bx(self.key_type)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

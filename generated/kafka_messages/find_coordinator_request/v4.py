@@ -17,7 +17,7 @@ unpack_bB = struct.Struct(">bB").unpack_from
 pack_b = struct.Struct(">b").pack
 
 
-class FindCoordinatorRequest(kipwire.Message):
+class FindCoordinatorRequest(kipwire.FlexibleMessage):
     """Asks any broker which broker coordinates a group, a transactional id or a share partition's state; clients send it
     before they talk to the coordinator. From version 4 on several keys fit in one request.
 
@@ -35,10 +35,9 @@ class FindCoordinatorRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("key_type", "KeyType", "int8", default=0),
-        kipwire.Field("coordinator_keys", "CoordinatorKeys", "[]string", compact=True),
+        kipwire.Field("coordinator_keys", "CoordinatorKeys", "[]string"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -58,5 +57,3 @@ class FindCoordinatorRequest(kipwire.Message):
         add(pack_b(self.key_type))
         write_compact_texts(self.coordinator_keys, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -36,7 +36,6 @@ class FindCoordinatorResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),
@@ -57,8 +56,7 @@ class FindCoordinatorResponse(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         (self.port,) = unpack_i(data, pos)
         pos += 4
         return pos

@@ -42,7 +42,6 @@ class FindCoordinatorResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -79,15 +78,13 @@ class FindCoordinatorResponse(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         self.node_id, size = unpack_ih(data, pos)
         pos += 6
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         (self.port,) = unpack_i(data, pos)
         pos += 4
         return pos

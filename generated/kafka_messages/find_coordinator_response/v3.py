@@ -18,7 +18,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class FindCoordinatorResponse(kipwire.Message):
+class FindCoordinatorResponse(kipwire.FlexibleMessage):
     """Tells the client which broker is the coordinator for each key it asked about: one up to version 3, a list from
     version 4 on.
 
@@ -41,15 +41,12 @@ class FindCoordinatorResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, ignorable=True),
         kipwire.Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -79,17 +76,15 @@ class FindCoordinatorResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_iB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -111,5 +106,3 @@ class FindCoordinatorResponse(kipwire.Message):
         add(host)
         packed = pack_ix(self.port)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -19,7 +19,7 @@ pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class Coordinator(kipwire.Struct):
+class Coordinator(kipwire.FlexibleStruct):
     """The lookup results, one per key of the request. Since version 4.
 
     Attributes:
@@ -31,16 +31,13 @@ class Coordinator(kipwire.Struct):
         error_message (string, nullable): Human-readable explanation of this key's error; null if there is none.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -65,26 +62,23 @@ class Coordinator(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -118,10 +112,8 @@ class Coordinator(kipwire.Struct):
         ):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FindCoordinatorResponse(kipwire.Message):
+class FindCoordinatorResponse(kipwire.FlexibleMessage):
     """Tells the client which broker is the coordinator for each key it asked about: one up to version 3, a list from
     version 4 on.
 
@@ -138,10 +130,9 @@ class FindCoordinatorResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("coordinators", "Coordinators", "[]Coordinator", struct=Coordinator, compact=True),
+        kipwire.Field("coordinators", "Coordinators", "[]Coordinator", struct=Coordinator),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -161,5 +152,3 @@ class FindCoordinatorResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(Coordinator, self.coordinators, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -17,7 +17,7 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 pack_16sx = struct.Struct(">16sx").pack
 
 
-class GetTelemetrySubscriptionsRequest(kipwire.Message):
+class GetTelemetrySubscriptionsRequest(kipwire.FlexibleMessage):
     """A client asks a broker which of its metrics the operator of the cluster wants to receive. Introduced by KIP-714.
 
     Attributes:
@@ -32,7 +32,6 @@ class GetTelemetrySubscriptionsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -50,5 +49,3 @@ class GetTelemetrySubscriptionsRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_16sx(self.client_instance_id.bytes)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -22,7 +22,7 @@ pack_ih16si = struct.Struct(">ih16si").pack
 pack_iiB = struct.Struct(">iiB").pack
 
 
-class GetTelemetrySubscriptionsResponse(kipwire.Message):
+class GetTelemetrySubscriptionsResponse(kipwire.FlexibleMessage):
     """Tells a client which metrics to push, how often and in which form (KIP-714).
 
     Attributes:
@@ -51,17 +51,16 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),
         kipwire.Field("subscription_id", "SubscriptionId", "int32", default=0),
-        kipwire.Field("accepted_compression_types", "AcceptedCompressionTypes", "[]int8", compact=True),
+        kipwire.Field("accepted_compression_types", "AcceptedCompressionTypes", "[]int8"),
         kipwire.Field("push_interval_ms", "PushIntervalMs", "int32", default=0),
         kipwire.Field("telemetry_max_bytes", "TelemetryMaxBytes", "int32", default=0),
         kipwire.Field("delta_temporality", "DeltaTemporality", "bool", default=False),
-        kipwire.Field("requested_metrics", "RequestedMetrics", "[]string", compact=True),
+        kipwire.Field("requested_metrics", "RequestedMetrics", "[]string"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -95,9 +94,9 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
         )
         pos += 27
         self.client_instance_id = uuid_from(client_instance_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.accepted_compression_types = [*UNPACK_INT8[size - 1](data, pos)] if size > 1 else []
+        self.accepted_compression_types = [*UNPACK_INT8[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 1
         self.push_interval_ms, self.telemetry_max_bytes, delta_temporality, size = unpack_iiBB(data, pos)
         pos += 10
@@ -119,5 +118,3 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
         add(pack_iiB(self.push_interval_ms, self.telemetry_max_bytes, BOOL_BYTE[self.delta_temporality]))
         write_compact_texts(self.requested_metrics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -36,7 +36,6 @@ class MemberMetadata(kipwire.Struct):
             prescribes.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "memberId", "string", default=""),
         kipwire.Field("client_id", "clientId", "string", default=""),
@@ -70,36 +69,31 @@ class MemberMetadata(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_host = data[pos:end].decode()
-        pos = end
+        self.client_host, pos = data[pos:end].decode(), end
         self.session_timeout, size = unpack_ii(data, pos)
         pos += 8
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.subscription = data[pos:end]
-        pos = end
+        self.subscription, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.assignment = data[pos:end]
-        pos = end
+        self.assignment, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -144,7 +138,6 @@ class GroupMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 4
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("protocol_type", "protocolType", "string", default=""),
         kipwire.Field("generation", "generation", "int32", default=0),
@@ -175,8 +168,7 @@ class GroupMetadataValue(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.protocol_type = data[pos:end].decode()
-        pos = end
+        self.protocol_type, pos = data[pos:end].decode(), end
         self.generation, size = unpack_ih(data, pos)
         pos += 6
         if size == -1:
@@ -185,8 +177,7 @@ class GroupMetadataValue(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.protocol = data[pos:end].decode()
-            pos = end
+            self.protocol, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -195,8 +186,7 @@ class GroupMetadataValue(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.leader = data[pos:end].decode()
-            pos = end
+            self.leader, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.members, pos = read_structs(MemberMetadata, data, pos, size)

@@ -22,7 +22,7 @@ pack_ii = struct.Struct(">ii").pack
 pack_q = struct.Struct(">q").pack
 
 
-class MemberMetadata(kipwire.Struct):
+class MemberMetadata(kipwire.FlexibleStruct):
     """One member of a classic-protocol group with its timeouts, subscription and assignment.
 
     Attributes:
@@ -40,18 +40,15 @@ class MemberMetadata(kipwire.Struct):
             prescribes.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "memberId", "string", default="", compact=True),
-        kipwire.Field(
-            "group_instance_id", "groupInstanceId", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
-        kipwire.Field("client_id", "clientId", "string", default="", compact=True),
-        kipwire.Field("client_host", "clientHost", "string", default="", compact=True),
+        kipwire.Field("member_id", "memberId", "string", default=""),
+        kipwire.Field("group_instance_id", "groupInstanceId", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("client_id", "clientId", "string", default=""),
+        kipwire.Field("client_host", "clientHost", "string", default=""),
         kipwire.Field("rebalance_timeout", "rebalanceTimeout", "int32", default=-1, ignorable=True),
         kipwire.Field("session_timeout", "sessionTimeout", "int32", default=0),
-        kipwire.Field("subscription", "subscription", "bytes", default=b"", compact=True),
-        kipwire.Field("assignment", "assignment", "bytes", default=b"", compact=True),
+        kipwire.Field("subscription", "subscription", "bytes", default=b""),
+        kipwire.Field("assignment", "assignment", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -80,59 +77,53 @@ class MemberMetadata(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         else:
             self.group_instance_id = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_host = data[pos:end].decode()
-        pos = end
+        self.client_host, pos = data[pos:end].decode(), end
         self.rebalance_timeout, self.session_timeout, size = unpack_iiB(data, pos)
         pos += 9
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.subscription = data[pos:end]
-        pos = end
+        self.subscription, pos = data[pos:end], end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.assignment = data[pos:end]
-        pos = end
+        self.assignment, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -162,7 +153,8 @@ class MemberMetadata(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(subscription)
@@ -171,16 +163,15 @@ class MemberMetadata(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(assignment)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class GroupMetadataValue(kipwire.Message):
+class GroupMetadataValue(kipwire.FlexibleMessage):
     """Value of the __consumer_offsets record that holds the state of a classic-protocol group: its generation, leader and
     members with their assignments.
 
@@ -201,14 +192,13 @@ class GroupMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 4
     MIN_VERSION = 0
     MAX_VERSION = 4
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("protocol_type", "protocolType", "string", default="", compact=True),
+        kipwire.Field("protocol_type", "protocolType", "string", default=""),
         kipwire.Field("generation", "generation", "int32", default=0),
-        kipwire.Field("protocol", "protocol", "string", default="", nullable=True, compact=True),
-        kipwire.Field("leader", "leader", "string", default="", nullable=True, compact=True),
+        kipwire.Field("protocol", "protocol", "string", default="", nullable=True),
+        kipwire.Field("leader", "leader", "string", default="", nullable=True),
         kipwire.Field("current_state_timestamp", "currentStateTimestamp", "int64", default=-1, ignorable=True),
-        kipwire.Field("members", "members", "[]MemberMetadata", struct=MemberMetadata, compact=True),
+        kipwire.Field("members", "members", "[]MemberMetadata", struct=MemberMetadata),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -233,19 +223,17 @@ class GroupMetadataValue(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.protocol_type = data[pos:end].decode()
-        pos = end
+        self.protocol_type, pos = data[pos:end].decode(), end
         self.generation, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.protocol = data[pos:end].decode()
-            pos = end
+            self.protocol, pos = data[pos:end].decode(), end
         else:
             self.protocol = "" if size else None
         size = data[pos]
@@ -254,8 +242,7 @@ class GroupMetadataValue(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.leader = data[pos:end].decode()
-            pos = end
+            self.leader, pos = data[pos:end].decode(), end
         else:
             self.leader = "" if size else None
         self.current_state_timestamp, size = unpack_qB(data, pos)
@@ -287,5 +274,3 @@ class GroupMetadataValue(kipwire.Message):
         add(pack_q(self.current_state_timestamp))
         write_compact_structs(MemberMetadata, self.members, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

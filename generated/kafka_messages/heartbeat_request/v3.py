@@ -36,7 +36,6 @@ class HeartbeatRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("generation_id", "GenerationId", "int32", default=0),
@@ -59,15 +58,13 @@ class HeartbeatRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         self.generation_id, size = unpack_ih(data, pos)
         pos += 6
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -76,8 +73,7 @@ class HeartbeatRequest(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

@@ -15,7 +15,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class HeartbeatResponse(kipwire.Message):
+class HeartbeatResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to Heartbeat; its error code also tells the member when to rejoin because of a
     rebalance.
 
@@ -33,7 +33,6 @@ class HeartbeatResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -54,5 +53,3 @@ class HeartbeatResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihx(self.throttle_time_ms, self.error_code)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

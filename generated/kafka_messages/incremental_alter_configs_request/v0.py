@@ -33,7 +33,6 @@ class AlterableConfig(kipwire.Struct):
             is deleted.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("config_operation", "ConfigOperation", "int8", default=0, map_key=True),
@@ -52,8 +51,7 @@ class AlterableConfig(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.config_operation, size = unpack_bh(data, pos)
         pos += 3
         if size == -1:
@@ -62,8 +60,7 @@ class AlterableConfig(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.value = data[pos:end].decode()
-            pos = end
+            self.value, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -91,7 +88,6 @@ class AlterConfigsResource(kipwire.Struct):
         configs ([]AlterableConfig): The changes to make to this resource's settings.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
         kipwire.Field("resource_name", "ResourceName", "string", default="", map_key=True),
@@ -112,8 +108,7 @@ class AlterConfigsResource(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.configs, pos = read_structs(AlterableConfig, data, pos, size)
@@ -143,7 +138,6 @@ class IncrementalAlterConfigsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),

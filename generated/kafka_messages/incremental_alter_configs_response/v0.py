@@ -31,7 +31,6 @@ class AlterConfigsResourceResponse(kipwire.Struct):
         resource_name (string): Name of the resource, as it was given in the request.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
@@ -57,15 +56,13 @@ class AlterConfigsResourceResponse(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         self.resource_type, size = unpack_bh(data, pos)
         pos += 3
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -99,7 +96,6 @@ class IncrementalAlterConfigsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("responses", "Responses", "[]AlterConfigsResourceResponse", struct=AlterConfigsResourceResponse),

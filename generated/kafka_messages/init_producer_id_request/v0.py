@@ -35,7 +35,6 @@ class InitProducerIdRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field(
             "transactional_id", "TransactionalId", "string", default="", nullable=True, entity_type="transactionalId"
@@ -57,8 +56,7 @@ class InitProducerIdRequest(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.transactional_id = data[pos:end].decode()
-            pos = end
+            self.transactional_id, pos = data[pos:end].decode(), end
         (self.transaction_timeout_ms,) = unpack_i(data, pos)
         pos += 4
         return pos

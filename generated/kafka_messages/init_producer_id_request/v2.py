@@ -15,7 +15,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_ix = struct.Struct(">ix").pack
 
 
-class InitProducerIdRequest(kipwire.Message):
+class InitProducerIdRequest(kipwire.FlexibleMessage):
     """An idempotent or transactional producer asks for its producer id and epoch; with a transactional id the transaction
     coordinator also fences older instances. Introduced by KIP-98.
 
@@ -33,16 +33,9 @@ class InitProducerIdRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            entity_type="transactionalId",
+            "transactional_id", "TransactionalId", "string", default="", nullable=True, entity_type="transactionalId"
         ),
         kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
     )
@@ -60,8 +53,7 @@ class InitProducerIdRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.transactional_id = data[pos:end].decode()
-            pos = end
+            self.transactional_id, pos = data[pos:end].decode(), end
         else:
             self.transactional_id = "" if size else None
         self.transaction_timeout_ms, size = unpack_iB(data, pos)
@@ -79,5 +71,3 @@ class InitProducerIdRequest(kipwire.Message):
             add(transactional_id)
         packed = pack_ix(self.transaction_timeout_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_iqhB = struct.Struct(">iqhB").unpack_from
 pack_iqhx = struct.Struct(">iqhx").pack
 
 
-class InitProducerIdRequest(kipwire.Message):
+class InitProducerIdRequest(kipwire.FlexibleMessage):
     """An idempotent or transactional producer asks for its producer id and epoch; with a transactional id the transaction
     coordinator also fences older instances. Introduced by KIP-98.
 
@@ -37,16 +37,9 @@ class InitProducerIdRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            entity_type="transactionalId",
+            "transactional_id", "TransactionalId", "string", default="", nullable=True, entity_type="transactionalId"
         ),
         kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
         kipwire.Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
@@ -75,8 +68,7 @@ class InitProducerIdRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.transactional_id = data[pos:end].decode()
-            pos = end
+            self.transactional_id, pos = data[pos:end].decode(), end
         else:
             self.transactional_id = "" if size else None
         self.transaction_timeout_ms, self.producer_id, self.producer_epoch, size = unpack_iqhB(data, pos)
@@ -94,5 +86,3 @@ class InitProducerIdRequest(kipwire.Message):
             add(transactional_id)
         packed = pack_iqhx(self.transaction_timeout_ms, self.producer_id, self.producer_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ unpack_iqhBBB = struct.Struct(">iqhBBB").unpack_from
 pack_iqhBBx = struct.Struct(">iqhBBx").pack
 
 
-class InitProducerIdRequest(kipwire.Message):
+class InitProducerIdRequest(kipwire.FlexibleMessage):
     """An idempotent or transactional producer asks for its producer id and epoch; with a transactional id the transaction
     coordinator also fences older instances. Introduced by KIP-98.
 
@@ -42,16 +42,9 @@ class InitProducerIdRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            entity_type="transactionalId",
+            "transactional_id", "TransactionalId", "string", default="", nullable=True, entity_type="transactionalId"
         ),
         kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
         kipwire.Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
@@ -86,8 +79,7 @@ class InitProducerIdRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.transactional_id = data[pos:end].decode()
-            pos = end
+            self.transactional_id, pos = data[pos:end].decode(), end
         else:
             self.transactional_id = "" if size else None
         self.transaction_timeout_ms, self.producer_id, self.producer_epoch, enable2_pc, keep_prepared_txn, size = (
@@ -115,5 +107,3 @@ class InitProducerIdRequest(kipwire.Message):
             BOOL_BYTE[self.keep_prepared_txn],
         )
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_ihqhB = struct.Struct(">ihqhB").unpack_from
 pack_ihqhx = struct.Struct(">ihqhx").pack
 
 
-class InitProducerIdResponse(kipwire.Message):
+class InitProducerIdResponse(kipwire.FlexibleMessage):
     """Hands a producer the id and epoch it stamps its record batches with (KIP-98).
 
     Attributes:
@@ -33,7 +33,6 @@ class InitProducerIdResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -60,5 +59,3 @@ class InitProducerIdResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihqhx(self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_ihqhqhB = struct.Struct(">ihqhqhB").unpack_from
 pack_ihqhqhx = struct.Struct(">ihqhqhx").pack
 
 
-class InitProducerIdResponse(kipwire.Message):
+class InitProducerIdResponse(kipwire.FlexibleMessage):
     """Hands a producer the id and epoch it stamps its record batches with (KIP-98).
 
     Attributes:
@@ -37,7 +37,6 @@ class InitProducerIdResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -90,5 +89,3 @@ class InitProducerIdResponse(kipwire.Message):
             self.ongoing_txn_producer_epoch,
         )
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

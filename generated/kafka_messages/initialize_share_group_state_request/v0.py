@@ -21,7 +21,7 @@ pack_16s = struct.Struct(">16s").pack
 pack_iiqx = struct.Struct(">iiqx").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """Partitions of this topic to initialize.
 
     Attributes:
@@ -32,7 +32,6 @@ class PartitionData(kipwire.Struct):
             set.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
@@ -62,10 +61,8 @@ class PartitionData(kipwire.Struct):
         for item, (item.partition, item.state_epoch, item.start_offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class InitializeStateData(kipwire.Struct):
+class InitializeStateData(kipwire.FlexibleStruct):
     """Topics for which state is to be initialized.
 
     Attributes:
@@ -73,10 +70,9 @@ class InitializeStateData(kipwire.Struct):
         partitions ([]PartitionData): Partitions of this topic to initialize.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,10 +94,8 @@ class InitializeStateData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class InitializeShareGroupStateRequest(kipwire.Message):
+class InitializeShareGroupStateRequest(kipwire.FlexibleMessage):
     """Sent by a group coordinator to a share coordinator to set up, or set anew, the persisted delivery state of share
     partitions (KIP-932).
 
@@ -117,10 +111,9 @@ class InitializeShareGroupStateRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
-        kipwire.Field("topics", "Topics", "[]InitializeStateData", struct=InitializeStateData, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("topics", "Topics", "[]InitializeStateData", struct=InitializeStateData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -132,11 +125,10 @@ class InitializeShareGroupStateRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(InitializeStateData, data, pos, size)
@@ -150,5 +142,3 @@ class InitializeShareGroupStateRequest(kipwire.Message):
         add(group_id)
         write_compact_structs(InitializeStateData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

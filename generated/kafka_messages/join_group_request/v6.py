@@ -18,7 +18,7 @@ unpack_iiB = struct.Struct(">iiB").unpack_from
 pack_ii = struct.Struct(">ii").pack
 
 
-class JoinGroupRequestProtocol(kipwire.Struct):
+class JoinGroupRequestProtocol(kipwire.FlexibleStruct):
     """Protocols the member supports, most preferred first; for consumers these are the assignors.
 
     Attributes:
@@ -27,10 +27,9 @@ class JoinGroupRequestProtocol(kipwire.Struct):
             ConsumerProtocolSubscription.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -42,23 +41,21 @@ class JoinGroupRequestProtocol(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.metadata = data[pos:end]
-        pos = end
+        self.metadata, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -72,16 +69,15 @@ class JoinGroupRequestProtocol(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(metadata)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class JoinGroupRequest(kipwire.Message):
+class JoinGroupRequest(kipwire.FlexibleMessage):
     """Sent by a member of a classic group to the group coordinator to enter the group or to take part in a rebalance.
 
     Attributes:
@@ -106,17 +102,14 @@ class JoinGroupRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
         kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1, ignorable=True),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("protocol_type", "ProtocolType", "string", default="", compact=True),
-        kipwire.Field(
-            "protocols", "Protocols", "[]JoinGroupRequestProtocol", struct=JoinGroupRequestProtocol, compact=True
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
+        kipwire.Field("protocols", "Protocols", "[]JoinGroupRequestProtocol", struct=JoinGroupRequestProtocol),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -143,35 +136,31 @@ class JoinGroupRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         self.session_timeout_ms, self.rebalance_timeout_ms, size = unpack_iiB(data, pos)
         pos += 9
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         else:
             self.group_instance_id = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.protocol_type = data[pos:end].decode()
-        pos = end
+        self.protocol_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.protocols, pos = read_compact_structs(JoinGroupRequestProtocol, data, pos, size)
@@ -201,5 +190,3 @@ class JoinGroupRequest(kipwire.Message):
         add(protocol_type)
         write_compact_structs(JoinGroupRequestProtocol, self.protocols, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -30,7 +30,6 @@ class JoinGroupResponseMember(kipwire.Struct):
             ConsumerProtocolSubscription.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("metadata", "Metadata", "bytes", default=b""),
@@ -47,15 +46,13 @@ class JoinGroupResponseMember(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.metadata = data[pos:end]
-        pos = end
+        self.metadata, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -93,7 +90,6 @@ class JoinGroupResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("generation_id", "GenerationId", "int32", default=-1),
@@ -127,22 +123,19 @@ class JoinGroupResponse(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.protocol_name = data[pos:end].decode()
-        pos = end
+        self.protocol_name, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.leader = data[pos:end].decode()
-        pos = end
+        self.leader, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.members, pos = read_structs(JoinGroupResponseMember, data, pos, size)

@@ -32,7 +32,6 @@ class JoinGroupResponseMember(kipwire.Struct):
             ConsumerProtocolSubscription.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, ignorable=True),
@@ -51,8 +50,7 @@ class JoinGroupResponseMember(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -61,15 +59,13 @@ class JoinGroupResponseMember(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.metadata = data[pos:end]
-        pos = end
+        self.metadata, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -116,7 +112,6 @@ class JoinGroupResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -153,22 +148,19 @@ class JoinGroupResponse(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.protocol_name = data[pos:end].decode()
-        pos = end
+        self.protocol_name, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.leader = data[pos:end].decode()
-        pos = end
+        self.leader, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.members, pos = read_structs(JoinGroupResponseMember, data, pos, size)

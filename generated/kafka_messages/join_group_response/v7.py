@@ -18,7 +18,7 @@ unpack_ihiB = struct.Struct(">ihiB").unpack_from
 pack_ihi = struct.Struct(">ihi").pack
 
 
-class JoinGroupResponseMember(kipwire.Struct):
+class JoinGroupResponseMember(kipwire.FlexibleStruct):
     """All members of the generation for the group leader; empty for everybody else.
 
     Attributes:
@@ -29,13 +29,10 @@ class JoinGroupResponseMember(kipwire.Struct):
             ConsumerProtocolSubscription.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field(
-            "group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
-        kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -48,33 +45,30 @@ class JoinGroupResponseMember(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         else:
             self.group_instance_id = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.metadata = data[pos:end]
-        pos = end
+        self.metadata, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -95,16 +89,15 @@ class JoinGroupResponseMember(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(metadata)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class JoinGroupResponse(kipwire.Message):
+class JoinGroupResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer once the joining phase of a classic group's rebalance is over; the member picked as
     leader also learns about all members so that it can work out the assignment.
 
@@ -132,18 +125,15 @@ class JoinGroupResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("generation_id", "GenerationId", "int32", default=-1),
-        kipwire.Field(
-            "protocol_type", "ProtocolType", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
-        kipwire.Field("protocol_name", "ProtocolName", "string", default="", nullable=True, compact=True),
-        kipwire.Field("leader", "Leader", "string", default="", compact=True),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field("members", "Members", "[]JoinGroupResponseMember", struct=JoinGroupResponseMember, compact=True),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("protocol_name", "ProtocolName", "string", default="", nullable=True),
+        kipwire.Field("leader", "Leader", "string", default=""),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("members", "Members", "[]JoinGroupResponseMember", struct=JoinGroupResponseMember),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -176,8 +166,7 @@ class JoinGroupResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.protocol_type = data[pos:end].decode()
-            pos = end
+            self.protocol_type, pos = data[pos:end].decode(), end
         else:
             self.protocol_type = "" if size else None
         size = data[pos]
@@ -186,24 +175,21 @@ class JoinGroupResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.protocol_name = data[pos:end].decode()
-            pos = end
+            self.protocol_name, pos = data[pos:end].decode(), end
         else:
             self.protocol_name = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.leader = data[pos:end].decode()
-        pos = end
+        self.leader, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.members, pos = read_compact_structs(JoinGroupResponseMember, data, pos, size)
@@ -236,5 +222,3 @@ class JoinGroupResponse(kipwire.Message):
         add(member_id)
         write_compact_structs(JoinGroupResponseMember, self.members, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

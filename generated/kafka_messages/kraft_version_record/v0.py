@@ -15,7 +15,7 @@ unpack_hhB = struct.Struct(">hhB").unpack_from
 pack_hhx = struct.Struct(">hhx").pack
 
 
-class KRaftVersionRecord(kipwire.Message):
+class KRaftVersionRecord(kipwire.FlexibleMessage):
     """Control record in the KRaft metadata log and its snapshots that states the Raft protocol feature level in force, the
     finalized kraft.version (KIP-853).
 
@@ -31,7 +31,6 @@ class KRaftVersionRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("version", "Version", "int16", default=0),
         kipwire.Field("kraft_version", "KRaftVersion", "int16", default=0),
@@ -52,5 +51,3 @@ class KRaftVersionRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_hhx(self.version, self.kraft_version)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

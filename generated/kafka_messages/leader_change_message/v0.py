@@ -19,14 +19,13 @@ pack_hi = struct.Struct(">hi").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class Voter(kipwire.Struct):
+class Voter(kipwire.FlexibleStruct):
     """One voter of the quorum.
 
     Attributes:
         voter_id (int32): Node id of the voter.
     """
 
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -50,10 +49,8 @@ class Voter(kipwire.Struct):
         for item, (item.voter_id,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaderChangeMessage(kipwire.Message):
+class LeaderChangeMessage(kipwire.FlexibleMessage):
     """Control record a newly elected KRaft leader writes to the metadata log at the start of its epoch, recording who
     elected it (KIP-595).
 
@@ -70,12 +67,11 @@ class LeaderChangeMessage(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("version", "Version", "int16", default=0),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("voters", "Voters", "[]Voter", struct=Voter, compact=True),
-        kipwire.Field("granting_voters", "GrantingVoters", "[]Voter", struct=Voter, compact=True),
+        kipwire.Field("voters", "Voters", "[]Voter", struct=Voter),
+        kipwire.Field("granting_voters", "GrantingVoters", "[]Voter", struct=Voter),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -108,5 +104,3 @@ class LeaderChangeMessage(kipwire.Message):
         write_compact_structs(Voter, self.voters, add)
         write_compact_structs(Voter, self.granting_voters, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -21,7 +21,7 @@ pack_hi = struct.Struct(">hi").pack
 pack_i16sx = struct.Struct(">i16sx").pack
 
 
-class Voter(kipwire.Struct):
+class Voter(kipwire.FlexibleStruct):
     """One voter of the quorum.
 
     Attributes:
@@ -30,7 +30,6 @@ class Voter(kipwire.Struct):
             known in version 0.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("voter_id", "VoterId", "int32", default=0),
         kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
@@ -59,10 +58,8 @@ class Voter(kipwire.Struct):
         for item, (item.voter_id, item.voter_directory_id) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaderChangeMessage(kipwire.Message):
+class LeaderChangeMessage(kipwire.FlexibleMessage):
     """Control record a newly elected KRaft leader writes to the metadata log at the start of its epoch, recording who
     elected it (KIP-595).
 
@@ -79,12 +76,11 @@ class LeaderChangeMessage(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("version", "Version", "int16", default=0),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("voters", "Voters", "[]Voter", struct=Voter, compact=True),
-        kipwire.Field("granting_voters", "GrantingVoters", "[]Voter", struct=Voter, compact=True),
+        kipwire.Field("voters", "Voters", "[]Voter", struct=Voter),
+        kipwire.Field("granting_voters", "GrantingVoters", "[]Voter", struct=Voter),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -117,5 +113,3 @@ class LeaderChangeMessage(kipwire.Message):
         write_compact_structs(Voter, self.voters, add)
         write_compact_structs(Voter, self.granting_voters, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

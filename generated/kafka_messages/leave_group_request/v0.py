@@ -31,7 +31,6 @@ class LeaveGroupRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -48,15 +47,13 @@ class LeaveGroupRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

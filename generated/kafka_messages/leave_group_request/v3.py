@@ -27,7 +27,6 @@ class MemberIdentity(kipwire.Struct):
             Default: null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True),
@@ -44,8 +43,7 @@ class MemberIdentity(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -54,8 +52,7 @@ class MemberIdentity(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -88,7 +85,6 @@ class LeaveGroupRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("members", "Members", "[]MemberIdentity", struct=MemberIdentity),
@@ -105,8 +101,7 @@ class LeaveGroupRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.members, pos = read_structs(MemberIdentity, data, pos, size)

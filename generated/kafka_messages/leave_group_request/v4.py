@@ -13,7 +13,7 @@ from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_secti
 __all__ = ["MemberIdentity", "LeaveGroupRequest"]
 
 
-class MemberIdentity(kipwire.Struct):
+class MemberIdentity(kipwire.FlexibleStruct):
     """The members that leave or are to be removed. Since version 3.
 
     Attributes:
@@ -22,10 +22,9 @@ class MemberIdentity(kipwire.Struct):
             Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -37,19 +36,17 @@ class MemberIdentity(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         else:
             self.group_instance_id = "" if size else None
         self._unknown_tagged_fields = None
@@ -75,10 +72,8 @@ class MemberIdentity(kipwire.Struct):
         for item, (item.member_id, item.group_instance_id) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaveGroupRequest(kipwire.Message):
+class LeaveGroupRequest(kipwire.FlexibleMessage):
     """Tells the group coordinator that members leave a classic group, so that it can rebalance without waiting for their
     sessions to time out. From version 3 on several members can be removed at once (KIP-345).
 
@@ -94,10 +89,9 @@ class LeaveGroupRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("members", "Members", "[]MemberIdentity", struct=MemberIdentity, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("members", "Members", "[]MemberIdentity", struct=MemberIdentity),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -109,11 +103,10 @@ class LeaveGroupRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.members, pos = read_compact_structs(MemberIdentity, data, pos, size)
@@ -127,5 +120,3 @@ class LeaveGroupRequest(kipwire.Message):
         add(group_id)
         write_compact_structs(MemberIdentity, self.members, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -19,7 +19,7 @@ pack_hx = struct.Struct(">hx").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class MemberResponse(kipwire.Struct):
+class MemberResponse(kipwire.FlexibleStruct):
     """Outcomes for the single members. Since version 3.
 
     Attributes:
@@ -28,10 +28,9 @@ class MemberResponse(kipwire.Struct):
         error_code (int16): Outcome for this member; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -45,19 +44,17 @@ class MemberResponse(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         else:
             self.group_instance_id = "" if size else None
         self.error_code, size = unpack_hB(data, pos)
@@ -86,10 +83,8 @@ class MemberResponse(kipwire.Struct):
         for item, (item.member_id, item.group_instance_id, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaveGroupResponse(kipwire.Message):
+class LeaveGroupResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to members leaving a classic group.
 
     Attributes:
@@ -106,11 +101,10 @@ class LeaveGroupResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("members", "Members", "[]MemberResponse", struct=MemberResponse, compact=True),
+        kipwire.Field("members", "Members", "[]MemberResponse", struct=MemberResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -133,5 +127,3 @@ class LeaveGroupResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         write_compact_structs(MemberResponse, self.members, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

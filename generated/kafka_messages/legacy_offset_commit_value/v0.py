@@ -33,7 +33,6 @@ class LegacyOffsetCommitValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("offset", "offset", "int64", default=0),
         kipwire.Field("metadata", "metadata", "string", default=""),
@@ -52,8 +51,7 @@ class LegacyOffsetCommitValue(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.metadata = data[pos:end].decode()
-        pos = end
+        self.metadata, pos = data[pos:end].decode(), end
         (self.commit_timestamp,) = unpack_q(data, pos)
         pos += 8
         return pos

@@ -11,7 +11,7 @@ from kipwire.wire import read_tag_section, tag_section
 __all__ = ["ListConfigResourcesRequest"]
 
 
-class ListConfigResourcesRequest(kipwire.Message):
+class ListConfigResourcesRequest(kipwire.FlexibleMessage):
     """Asks a broker for the resources of given types that can carry configuration; sent by admin clients. Version 0 was
     introduced by KIP-714 and lists client metrics resources only.
     """
@@ -23,7 +23,6 @@ class ListConfigResourcesRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -37,5 +36,3 @@ class ListConfigResourcesRequest(kipwire.Message):
 
     def _write(self, add: kipwire.Add) -> None:
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -12,7 +12,7 @@ from kipwire.wire import ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, r
 __all__ = ["ListConfigResourcesRequest"]
 
 
-class ListConfigResourcesRequest(kipwire.Message):
+class ListConfigResourcesRequest(kipwire.FlexibleMessage):
     """Asks a broker for the resources of given types that can carry configuration; sent by admin clients. Version 0 was
     introduced by KIP-714 and lists client metrics resources only.
 
@@ -28,8 +28,7 @@ class ListConfigResourcesRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("resource_types", "ResourceTypes", "[]int8", compact=True),)
+    FIELDS = (kipwire.Field("resource_types", "ResourceTypes", "[]int8"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, resource_types: list[int] = DEFAULT) -> None:
@@ -39,9 +38,9 @@ class ListConfigResourcesRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.resource_types = [*UNPACK_INT8[size - 1](data, pos)] if size > 1 else []
+        self.resource_types = [*UNPACK_INT8[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 1
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -52,5 +51,3 @@ class ListConfigResourcesRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         add(PACK_INT8[len(resource_types)](*resource_types))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

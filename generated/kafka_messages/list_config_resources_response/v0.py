@@ -17,15 +17,14 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
 
 
-class ConfigResource(kipwire.Struct):
+class ConfigResource(kipwire.FlexibleStruct):
     """The resources found.
 
     Attributes:
         resource_name (string): Name of the resource.
     """
 
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),)
+    FIELDS = (kipwire.Field("resource_name", "ResourceName", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, resource_name: str = "") -> None:
@@ -35,11 +34,10 @@ class ConfigResource(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -56,10 +54,8 @@ class ConfigResource(kipwire.Struct):
         for item, (item.resource_name,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ListConfigResourcesResponse(kipwire.Message):
+class ListConfigResourcesResponse(kipwire.FlexibleMessage):
     """A broker's list of configuration resources of the types asked for.
 
     Attributes:
@@ -76,11 +72,10 @@ class ListConfigResourcesResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("config_resources", "ConfigResources", "[]ConfigResource", struct=ConfigResource, compact=True),
+        kipwire.Field("config_resources", "ConfigResources", "[]ConfigResource", struct=ConfigResource),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -103,5 +98,3 @@ class ListConfigResourcesResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         write_compact_structs(ConfigResource, self.config_resources, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

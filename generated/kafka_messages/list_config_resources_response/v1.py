@@ -19,7 +19,7 @@ pack_bx = struct.Struct(">bx").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class ConfigResource(kipwire.Struct):
+class ConfigResource(kipwire.FlexibleStruct):
     """The resources found.
 
     Attributes:
@@ -28,9 +28,8 @@ class ConfigResource(kipwire.Struct):
             version 0 always client metrics, the default 16. Default: 16.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
         kipwire.Field("resource_type", "ResourceType", "int8", default=16, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -43,11 +42,10 @@ class ConfigResource(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.resource_name = data[pos:end].decode()
-        pos = end
+        self.resource_name, pos = data[pos:end].decode(), end
         self.resource_type, size = unpack_bB(data, pos)
         pos += 2
         self._unknown_tagged_fields = None
@@ -67,10 +65,8 @@ class ConfigResource(kipwire.Struct):
         for item, (item.resource_name, item.resource_type) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ListConfigResourcesResponse(kipwire.Message):
+class ListConfigResourcesResponse(kipwire.FlexibleMessage):
     """A broker's list of configuration resources of the types asked for.
 
     Attributes:
@@ -87,11 +83,10 @@ class ListConfigResourcesResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("config_resources", "ConfigResources", "[]ConfigResource", struct=ConfigResource, compact=True),
+        kipwire.Field("config_resources", "ConfigResources", "[]ConfigResource", struct=ConfigResource),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -114,5 +109,3 @@ class ListConfigResourcesResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         write_compact_structs(ConfigResource, self.config_resources, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -20,7 +20,6 @@ class ListGroupsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -11,7 +11,7 @@ from kipwire.wire import read_tag_section, tag_section
 __all__ = ["ListGroupsRequest"]
 
 
-class ListGroupsRequest(kipwire.Message):
+class ListGroupsRequest(kipwire.FlexibleMessage):
     """Asks a broker for the groups it coordinates; to see all groups of a cluster, an admin client asks every broker."""
 
     NAME = "ListGroupsRequest"
@@ -21,7 +21,6 @@ class ListGroupsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -35,5 +34,3 @@ class ListGroupsRequest(kipwire.Message):
 
     def _write(self, add: kipwire.Add) -> None:
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

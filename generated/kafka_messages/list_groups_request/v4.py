@@ -13,7 +13,7 @@ from kipwire.wire import read_tag_section, tag_section
 __all__ = ["ListGroupsRequest"]
 
 
-class ListGroupsRequest(kipwire.Message):
+class ListGroupsRequest(kipwire.FlexibleMessage):
     """Asks a broker for the groups it coordinates; to see all groups of a cluster, an admin client asks every broker.
 
     Attributes:
@@ -28,8 +28,7 @@ class ListGroupsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("states_filter", "StatesFilter", "[]string", compact=True),)
+    FIELDS = (kipwire.Field("states_filter", "StatesFilter", "[]string"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, states_filter: list[str] = DEFAULT) -> None:
@@ -46,5 +45,3 @@ class ListGroupsRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_texts(self.states_filter, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

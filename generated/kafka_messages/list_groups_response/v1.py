@@ -28,7 +28,6 @@ class ListedGroup(kipwire.Struct):
             example for a group that only stores offsets.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
@@ -45,15 +44,13 @@ class ListedGroup(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.protocol_type = data[pos:end].decode()
-        pos = end
+        self.protocol_type, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -85,7 +82,6 @@ class ListGroupsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -17,7 +17,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
 
 
-class ListedGroup(kipwire.Struct):
+class ListedGroup(kipwire.FlexibleStruct):
     """The groups found, each with its main traits.
 
     Attributes:
@@ -28,11 +28,10 @@ class ListedGroup(kipwire.Struct):
             (KIP-518).
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("protocol_type", "ProtocolType", "string", default="", compact=True),
-        kipwire.Field("group_state", "GroupState", "string", default="", compact=True, ignorable=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
+        kipwire.Field("group_state", "GroupState", "string", default="", ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,25 +44,22 @@ class ListedGroup(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.protocol_type = data[pos:end].decode()
-        pos = end
+        self.protocol_type, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_state = data[pos:end].decode()
-        pos = end
+        self.group_state, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -88,10 +84,8 @@ class ListedGroup(kipwire.Struct):
         for item, (item.group_id, item.protocol_type, item.group_state) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ListGroupsResponse(kipwire.Message):
+class ListGroupsResponse(kipwire.FlexibleMessage):
     """The groups that the answering broker coordinates and the caller is allowed to see, narrowed by the filters of the
     request.
 
@@ -109,11 +103,10 @@ class ListGroupsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("groups", "Groups", "[]ListedGroup", struct=ListedGroup, compact=True),
+        kipwire.Field("groups", "Groups", "[]ListedGroup", struct=ListedGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -134,5 +127,3 @@ class ListGroupsResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         write_compact_structs(ListedGroup, self.groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -21,7 +21,7 @@ pack_iiqx = struct.Struct(">iiqx").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class ListOffsetsPartition(kipwire.Struct):
+class ListOffsetsPartition(kipwire.FlexibleStruct):
     """The partitions of the topic to look up, each with its own timestamp.
 
     Attributes:
@@ -33,7 +33,6 @@ class ListOffsetsPartition(kipwire.Struct):
             tiered (9), -6 earliest pending upload (11).
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
@@ -63,10 +62,8 @@ class ListOffsetsPartition(kipwire.Struct):
         for item, (item.partition_index, item.current_leader_epoch, item.timestamp) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ListOffsetsTopic(kipwire.Struct):
+class ListOffsetsTopic(kipwire.FlexibleStruct):
     """The topics to look up.
 
     Attributes:
@@ -74,10 +71,9 @@ class ListOffsetsTopic(kipwire.Struct):
         partitions ([]ListOffsetsPartition): The partitions of the topic to look up, each with its own timestamp.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]ListOffsetsPartition", struct=ListOffsetsPartition, compact=True),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]ListOffsetsPartition", struct=ListOffsetsPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -89,11 +85,10 @@ class ListOffsetsTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(ListOffsetsPartition, data, pos, size)
@@ -108,10 +103,8 @@ class ListOffsetsTopic(kipwire.Struct):
         write_compact_structs(ListOffsetsPartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ListOffsetsRequest(kipwire.Message):
+class ListOffsetsRequest(kipwire.FlexibleMessage):
     """Asks partition leaders for the offset that belongs to a timestamp or to a special position such as the start or the
     end of the log; sent by consumers, admin clients and replicas.
 
@@ -131,11 +124,10 @@ class ListOffsetsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("isolation_level", "IsolationLevel", "int8", default=0),
-        kipwire.Field("topics", "Topics", "[]ListOffsetsTopic", struct=ListOffsetsTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]ListOffsetsTopic", struct=ListOffsetsTopic),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -168,5 +160,3 @@ class ListOffsetsRequest(kipwire.Message):
         write_compact_structs(ListOffsetsTopic, self.topics, add)
         packed = pack_ix(self.timeout_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

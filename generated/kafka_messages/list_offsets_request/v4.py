@@ -34,7 +34,6 @@ class ListOffsetsPartition(kipwire.Struct):
             tiered (9), -6 earliest pending upload (11).
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
@@ -70,7 +69,6 @@ class ListOffsetsTopic(kipwire.Struct):
         partitions ([]ListOffsetsPartition): The partitions of the topic to look up, each with its own timestamp.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]ListOffsetsPartition", struct=ListOffsetsPartition),
@@ -87,8 +85,7 @@ class ListOffsetsTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(ListOffsetsPartition, data, pos, size)
@@ -120,7 +117,6 @@ class ListOffsetsRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("isolation_level", "IsolationLevel", "int8", default=0),

@@ -33,7 +33,6 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         offset (int64): The offset found; -1 = no record fits the timestamp asked for. Default: -1.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -71,7 +70,6 @@ class ListOffsetsTopicResponse(kipwire.Struct):
         partitions ([]ListOffsetsPartitionResponse): Result per partition of the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
@@ -90,8 +88,7 @@ class ListOffsetsTopicResponse(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(ListOffsetsPartitionResponse, data, pos, size)
@@ -121,7 +118,6 @@ class ListOffsetsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]ListOffsetsTopicResponse", struct=ListOffsetsTopicResponse),

@@ -35,7 +35,6 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
             Since version 4 (KIP-320); -1 = unknown. Default: -1.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -85,7 +84,6 @@ class ListOffsetsTopicResponse(kipwire.Struct):
         partitions ([]ListOffsetsPartitionResponse): Result per partition of the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
@@ -104,8 +102,7 @@ class ListOffsetsTopicResponse(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(ListOffsetsPartitionResponse, data, pos, size)
@@ -135,7 +132,6 @@ class ListOffsetsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]ListOffsetsTopicResponse", struct=ListOffsetsTopicResponse),

@@ -19,7 +19,7 @@ pack_i = struct.Struct(">i").pack
 pack_ihqqix = struct.Struct(">ihqqix").pack
 
 
-class ListOffsetsPartitionResponse(kipwire.Struct):
+class ListOffsetsPartitionResponse(kipwire.FlexibleStruct):
     """Result per partition of the topic.
 
     Attributes:
@@ -32,7 +32,6 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
             Since version 4 (KIP-320); -1 = unknown. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -78,10 +77,8 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         ):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ListOffsetsTopicResponse(kipwire.Struct):
+class ListOffsetsTopicResponse(kipwire.FlexibleStruct):
     """The topics looked up.
 
     Attributes:
@@ -89,15 +86,10 @@ class ListOffsetsTopicResponse(kipwire.Struct):
         partitions ([]ListOffsetsPartitionResponse): Result per partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]ListOffsetsPartitionResponse",
-            struct=ListOffsetsPartitionResponse,
-            compact=True,
+            "partitions", "Partitions", "[]ListOffsetsPartitionResponse", struct=ListOffsetsPartitionResponse
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -110,11 +102,10 @@ class ListOffsetsTopicResponse(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(ListOffsetsPartitionResponse, data, pos, size)
@@ -129,10 +120,8 @@ class ListOffsetsTopicResponse(kipwire.Struct):
         write_compact_structs(ListOffsetsPartitionResponse, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ListOffsetsResponse(kipwire.Message):
+class ListOffsetsResponse(kipwire.FlexibleMessage):
     """Offsets a partition leader found for the timestamps or special positions asked for.
 
     Attributes:
@@ -148,10 +137,9 @@ class ListOffsetsResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("topics", "Topics", "[]ListOffsetsTopicResponse", struct=ListOffsetsTopicResponse, compact=True),
+        kipwire.Field("topics", "Topics", "[]ListOffsetsTopicResponse", struct=ListOffsetsTopicResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -171,5 +159,3 @@ class ListOffsetsResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(ListOffsetsTopicResponse, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -18,7 +18,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_i = struct.Struct(">i").pack
 
 
-class ListPartitionReassignmentsTopics(kipwire.Struct):
+class ListPartitionReassignmentsTopics(kipwire.FlexibleStruct):
     """Partitions to look at, grouped by topic; null asks for all ongoing reassignments.
 
     Attributes:
@@ -26,10 +26,9 @@ class ListPartitionReassignmentsTopics(kipwire.Struct):
         partition_indexes ([]int32): Indexes of the partitions of this topic to look at.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -41,16 +40,15 @@ class ListPartitionReassignmentsTopics(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -74,10 +72,8 @@ class ListPartitionReassignmentsTopics(kipwire.Struct):
         for item, (item.name, item.partition_indexes) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ListPartitionReassignmentsRequest(kipwire.Message):
+class ListPartitionReassignmentsRequest(kipwire.FlexibleMessage):
     """An admin client asks for the partition reassignments now in progress. Introduced by KIP-455.
 
     Attributes:
@@ -93,7 +89,6 @@ class ListPartitionReassignmentsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
         kipwire.Field(
@@ -103,7 +98,6 @@ class ListPartitionReassignmentsRequest(kipwire.Message):
             default=None,
             struct=ListPartitionReassignmentsTopics,
             nullable=True,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -132,5 +126,3 @@ class ListPartitionReassignmentsRequest(kipwire.Message):
         else:
             write_compact_structs(ListPartitionReassignmentsTopics, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

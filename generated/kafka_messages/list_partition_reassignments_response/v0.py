@@ -16,12 +16,11 @@ __all__ = ["OngoingPartitionReassignment", "OngoingTopicReassignment", "ListPart
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_OngoingPartitionReassignment = RowPackers("i", "*i", "*i", "*i")
 
 
-class OngoingPartitionReassignment(kipwire.Struct):
+class OngoingPartitionReassignment(kipwire.FlexibleStruct):
     """Partitions of the topic that are being reassigned.
 
     Attributes:
@@ -31,12 +30,11 @@ class OngoingPartitionReassignment(kipwire.Struct):
         removing_replicas ([]int32): Brokers whose replicas will go when the reassignment completes.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("replicas", "Replicas", "[]int32", compact=True, entity_type="brokerId"),
-        kipwire.Field("adding_replicas", "AddingReplicas", "[]int32", compact=True, entity_type="brokerId"),
-        kipwire.Field("removing_replicas", "RemovingReplicas", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("replicas", "Replicas", "[]int32", entity_type="brokerId"),
+        kipwire.Field("adding_replicas", "AddingReplicas", "[]int32", entity_type="brokerId"),
+        kipwire.Field("removing_replicas", "RemovingReplicas", "[]int32", entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -57,21 +55,21 @@ class OngoingPartitionReassignment(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.partition_index, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -98,10 +96,8 @@ class OngoingPartitionReassignment(kipwire.Struct):
         ):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OngoingTopicReassignment(kipwire.Struct):
+class OngoingTopicReassignment(kipwire.FlexibleStruct):
     """Ongoing reassignments, grouped by topic; partitions that are not being moved are left out.
 
     Attributes:
@@ -109,15 +105,10 @@ class OngoingTopicReassignment(kipwire.Struct):
         partitions ([]OngoingPartitionReassignment): Partitions of the topic that are being reassigned.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OngoingPartitionReassignment",
-            struct=OngoingPartitionReassignment,
-            compact=True,
+            "partitions", "Partitions", "[]OngoingPartitionReassignment", struct=OngoingPartitionReassignment
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -130,11 +121,10 @@ class OngoingTopicReassignment(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(OngoingPartitionReassignment, data, pos, size)
@@ -149,10 +139,8 @@ class OngoingTopicReassignment(kipwire.Struct):
         write_compact_structs(OngoingPartitionReassignment, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ListPartitionReassignmentsResponse(kipwire.Message):
+class ListPartitionReassignmentsResponse(kipwire.FlexibleMessage):
     """Lists the ongoing reassignments among the partitions asked about (KIP-455).
 
     Attributes:
@@ -171,12 +159,11 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field("topics", "Topics", "[]OngoingTopicReassignment", struct=OngoingTopicReassignment, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("topics", "Topics", "[]OngoingTopicReassignment", struct=OngoingTopicReassignment),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -201,8 +188,7 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -222,5 +208,3 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
             add(error_message)
         write_compact_structs(OngoingTopicReassignment, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -14,7 +14,7 @@ from kipwire.wire import write_size
 __all__ = ["ListTransactionsRequest"]
 
 
-class ListTransactionsRequest(kipwire.Message):
+class ListTransactionsRequest(kipwire.FlexibleMessage):
     """Asks a broker for the transactions it coordinates, optionally filtered; sent by admin clients to every broker for
     the full picture (KIP-664). All filters must match.
 
@@ -31,10 +31,9 @@ class ListTransactionsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("state_filters", "StateFilters", "[]string", compact=True),
-        kipwire.Field("producer_id_filters", "ProducerIdFilters", "[]int64", compact=True, entity_type="producerId"),
+        kipwire.Field("state_filters", "StateFilters", "[]string"),
+        kipwire.Field("producer_id_filters", "ProducerIdFilters", "[]int64", entity_type="producerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -49,9 +48,9 @@ class ListTransactionsRequest(kipwire.Message):
         self.state_filters, pos = read_compact_texts(data, pos, size)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)] if size > 1 else []
+        self.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 8
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -65,5 +64,3 @@ class ListTransactionsRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -18,7 +18,7 @@ unpack_qB = struct.Struct(">qB").unpack_from
 pack_qx = struct.Struct(">qx").pack
 
 
-class ListTransactionsRequest(kipwire.Message):
+class ListTransactionsRequest(kipwire.FlexibleMessage):
     """Asks a broker for the transactions it coordinates, optionally filtered; sent by admin clients to every broker for
     the full picture (KIP-664). All filters must match.
 
@@ -37,10 +37,9 @@ class ListTransactionsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("state_filters", "StateFilters", "[]string", compact=True),
-        kipwire.Field("producer_id_filters", "ProducerIdFilters", "[]int64", compact=True, entity_type="producerId"),
+        kipwire.Field("state_filters", "StateFilters", "[]string"),
+        kipwire.Field("producer_id_filters", "ProducerIdFilters", "[]int64", entity_type="producerId"),
         kipwire.Field("duration_filter", "DurationFilter", "int64", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -59,9 +58,9 @@ class ListTransactionsRequest(kipwire.Message):
         self.state_filters, pos = read_compact_texts(data, pos, size)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)] if size > 1 else []
+        self.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 8
         self.duration_filter, size = unpack_qB(data, pos)
         pos += 9
@@ -78,5 +77,3 @@ class ListTransactionsRequest(kipwire.Message):
         add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
         packed = pack_qx(self.duration_filter)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

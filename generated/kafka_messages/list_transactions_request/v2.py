@@ -18,7 +18,7 @@ unpack_qB = struct.Struct(">qB").unpack_from
 pack_q = struct.Struct(">q").pack
 
 
-class ListTransactionsRequest(kipwire.Message):
+class ListTransactionsRequest(kipwire.FlexibleMessage):
     """Asks a broker for the transactions it coordinates, optionally filtered; sent by admin clients to every broker for
     the full picture (KIP-664). All filters must match.
 
@@ -39,14 +39,11 @@ class ListTransactionsRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("state_filters", "StateFilters", "[]string", compact=True),
-        kipwire.Field("producer_id_filters", "ProducerIdFilters", "[]int64", compact=True, entity_type="producerId"),
+        kipwire.Field("state_filters", "StateFilters", "[]string"),
+        kipwire.Field("producer_id_filters", "ProducerIdFilters", "[]int64", entity_type="producerId"),
         kipwire.Field("duration_filter", "DurationFilter", "int64", default=-1),
-        kipwire.Field(
-            "transactional_id_pattern", "TransactionalIdPattern", "string", default=None, nullable=True, compact=True
-        ),
+        kipwire.Field("transactional_id_pattern", "TransactionalIdPattern", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -70,9 +67,9 @@ class ListTransactionsRequest(kipwire.Message):
         self.state_filters, pos = read_compact_texts(data, pos, size)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)] if size > 1 else []
+        self.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 8
         self.duration_filter, size = unpack_qB(data, pos)
         pos += 9
@@ -80,8 +77,7 @@ class ListTransactionsRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.transactional_id_pattern = data[pos:end].decode()
-            pos = end
+            self.transactional_id_pattern, pos = data[pos:end].decode(), end
         else:
             self.transactional_id_pattern = "" if size else None
         self._unknown_tagged_fields = None
@@ -104,5 +100,3 @@ class ListTransactionsRequest(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(transactional_id_pattern)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -19,7 +19,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_q = struct.Struct(">q").pack
 
 
-class TransactionState(kipwire.Struct):
+class TransactionState(kipwire.FlexibleStruct):
     """The transactions that passed the filters and that the caller may see.
 
     Attributes:
@@ -29,13 +29,10 @@ class TransactionState(kipwire.Struct):
             CompleteCommit or CompleteAbort.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
-        ),
+        kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        kipwire.Field("transaction_state", "TransactionState", "string", default="", compact=True),
+        kipwire.Field("transaction_state", "TransactionState", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -48,18 +45,16 @@ class TransactionState(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         self.producer_id, size = unpack_qB(data, pos)
         pos += 9
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.transaction_state = data[pos:end].decode()
-        pos = end
+        self.transaction_state, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -81,10 +76,8 @@ class TransactionState(kipwire.Struct):
         for item, (item.transactional_id, item.producer_id, item.transaction_state) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ListTransactionsResponse(kipwire.Message):
+class ListTransactionsResponse(kipwire.FlexibleMessage):
     """A transaction coordinator's answer to ListTransactionsRequest: those of its transactions that match the filters.
 
     Attributes:
@@ -104,14 +97,11 @@ class ListTransactionsResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("unknown_state_filters", "UnknownStateFilters", "[]string", compact=True),
-        kipwire.Field(
-            "transaction_states", "TransactionStates", "[]TransactionState", struct=TransactionState, compact=True
-        ),
+        kipwire.Field("unknown_state_filters", "UnknownStateFilters", "[]string"),
+        kipwire.Field("transaction_states", "TransactionStates", "[]TransactionState", struct=TransactionState),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -144,5 +134,3 @@ class ListTransactionsResponse(kipwire.Message):
         write_compact_texts(self.unknown_state_filters, add)
         write_compact_structs(TransactionState, self.transaction_states, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

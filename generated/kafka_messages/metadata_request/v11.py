@@ -22,7 +22,7 @@ pack_16s = struct.Struct(">16s").pack
 pack_BBx = struct.Struct(">BBx").pack
 
 
-class MetadataRequestTopic(kipwire.Struct):
+class MetadataRequestTopic(kipwire.FlexibleStruct):
     """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list asks
     for all.
 
@@ -32,10 +32,9 @@ class MetadataRequestTopic(kipwire.Struct):
         name (string, nullable): Name of the topic; may be null from version 10 on if topic_id is given.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("name", "Name", "string", default="", nullable=True, compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", nullable=True, entity_type="topicName"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -52,8 +51,7 @@ class MetadataRequestTopic(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.name = data[pos:end].decode()
-            pos = end
+            self.name, pos = data[pos:end].decode(), end
         else:
             self.name = "" if size else None
         self._unknown_tagged_fields = None
@@ -70,10 +68,8 @@ class MetadataRequestTopic(kipwire.Struct):
             add(name)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class MetadataRequest(kipwire.Message):
+class MetadataRequest(kipwire.FlexibleMessage):
     """A client asks any broker for the brokers of the cluster and for the partitions and leaders of topics, e.g. to know
     where to produce to and fetch from.
 
@@ -93,11 +89,8 @@ class MetadataRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True, compact=True
-        ),
+        kipwire.Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),
         kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
         kipwire.Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
     )
@@ -138,5 +131,3 @@ class MetadataRequest(kipwire.Message):
             BOOL_BYTE[self.allow_auto_topic_creation], BOOL_BYTE[self.include_topic_authorized_operations]
         )
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

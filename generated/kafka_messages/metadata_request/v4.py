@@ -27,7 +27,6 @@ class MetadataRequestTopic(kipwire.Struct):
         name (string): Name of the topic; may be null from version 10 on if TopicId is given.
     """
 
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -40,8 +39,7 @@ class MetadataRequestTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -69,7 +67,6 @@ class MetadataRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),
         kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),

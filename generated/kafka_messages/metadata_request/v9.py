@@ -18,7 +18,7 @@ unpack_BBBB = struct.Struct(">BBBB").unpack_from
 pack_BBBx = struct.Struct(">BBBx").pack
 
 
-class MetadataRequestTopic(kipwire.Struct):
+class MetadataRequestTopic(kipwire.FlexibleStruct):
     """Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 an empty list asks
     for all.
 
@@ -26,8 +26,7 @@ class MetadataRequestTopic(kipwire.Struct):
         name (string): Name of the topic; may be null from version 10 on if TopicId is given.
     """
 
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
@@ -37,11 +36,10 @@ class MetadataRequestTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -58,10 +56,8 @@ class MetadataRequestTopic(kipwire.Struct):
         for item, (item.name,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class MetadataRequest(kipwire.Message):
+class MetadataRequest(kipwire.FlexibleMessage):
     """A client asks any broker for the brokers of the cluster and for the partitions and leaders of topics, e.g. to know
     where to produce to and fetch from.
 
@@ -83,11 +79,8 @@ class MetadataRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True, compact=True
-        ),
+        kipwire.Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),
         kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
         kipwire.Field(
             "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
@@ -138,5 +131,3 @@ class MetadataRequest(kipwire.Message):
             BOOL_BYTE[self.include_topic_authorized_operations],
         )
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

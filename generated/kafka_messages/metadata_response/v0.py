@@ -32,7 +32,6 @@ class MetadataResponseBroker(kipwire.Struct):
         port (int32): TCP port the broker advertises to clients.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
         kipwire.Field("host", "Host", "string", default=""),
@@ -51,8 +50,7 @@ class MetadataResponseBroker(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         (self.port,) = unpack_i(data, pos)
         pos += 4
         return pos
@@ -76,7 +74,6 @@ class MetadataResponsePartition(kipwire.Struct):
         isr_nodes ([]int32): Brokers whose replicas are in sync with the leader.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -133,7 +130,6 @@ class MetadataResponseTopic(kipwire.Struct):
         partitions ([]MetadataResponsePartition): Partitions of the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -154,8 +150,7 @@ class MetadataResponseTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(MetadataResponsePartition, data, pos, size)
@@ -184,7 +179,6 @@ class MetadataResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker),
         kipwire.Field("topics", "Topics", "[]MetadataResponseTopic", struct=MetadataResponseTopic),

@@ -37,7 +37,6 @@ class MetadataResponseBroker(kipwire.Struct):
         rack (string, nullable): Rack the broker is configured to be in; null if none is set. Default: null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
         kipwire.Field("host", "Host", "string", default=""),
@@ -58,8 +57,7 @@ class MetadataResponseBroker(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_ih(data, pos)
         pos += 6
         if size == -1:
@@ -68,8 +66,7 @@ class MetadataResponseBroker(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -98,7 +95,6 @@ class MetadataResponsePartition(kipwire.Struct):
         isr_nodes ([]int32): Brokers whose replicas are in sync with the leader.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -156,7 +152,6 @@ class MetadataResponseTopic(kipwire.Struct):
         partitions ([]MetadataResponsePartition): Partitions of the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -184,8 +179,7 @@ class MetadataResponseTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         is_internal, size = unpack_Bi(data, pos)
         pos += 5
         self.is_internal = FALSE_TRUE[is_internal]
@@ -218,7 +212,6 @@ class MetadataResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker),
         kipwire.Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),

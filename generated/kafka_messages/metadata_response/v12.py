@@ -22,13 +22,12 @@ unpack_hiiiB = struct.Struct(">hiiiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16sB = struct.Struct(">16sB").pack
 pack_h = struct.Struct(">h").pack
-pack_hiii = struct.Struct(">hiii").pack
 pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
 pack_MetadataResponsePartition = RowPackers("h", "i", "i", "i", "*i", "*i", "*i")
 
 
-class MetadataResponseBroker(kipwire.Struct):
+class MetadataResponseBroker(kipwire.FlexibleStruct):
     """Live brokers with their addresses on the listener the request came in on.
 
     Attributes:
@@ -38,12 +37,11 @@ class MetadataResponseBroker(kipwire.Struct):
         rack (string, nullable): Rack the broker is configured to be in; null if none is set. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -57,19 +55,17 @@ class MetadataResponseBroker(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         self._unknown_tagged_fields = None
@@ -97,10 +93,8 @@ class MetadataResponseBroker(kipwire.Struct):
         for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class MetadataResponsePartition(kipwire.Struct):
+class MetadataResponsePartition(kipwire.FlexibleStruct):
     """Partitions of the topic.
 
     Attributes:
@@ -115,17 +109,14 @@ class MetadataResponsePartition(kipwire.Struct):
             (KIP-112).
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", compact=True, entity_type="brokerId"),
-        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", compact=True, entity_type="brokerId"),
-        kipwire.Field(
-            "offline_replicas", "OfflineReplicas", "[]int32", compact=True, ignorable=True, entity_type="brokerId"
-        ),
+        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", entity_type="brokerId"),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", entity_type="brokerId"),
+        kipwire.Field("offline_replicas", "OfflineReplicas", "[]int32", ignorable=True, entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -152,21 +143,21 @@ class MetadataResponsePartition(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.error_code, self.partition_index, self.leader_id, self.leader_epoch, size = unpack_hiiiB(data, pos)
         pos += 15
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -208,10 +199,8 @@ class MetadataResponsePartition(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class MetadataResponseTopic(kipwire.Struct):
+class MetadataResponseTopic(kipwire.FlexibleStruct):
     """One entry per topic.
 
     Attributes:
@@ -226,17 +215,12 @@ class MetadataResponseTopic(kipwire.Struct):
             = operation code n); -2147483648 if not asked for. Default: -2147483648.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "name", "Name", "string", default="", nullable=True, compact=True, map_key=True, entity_type="topicName"
-        ),
+        kipwire.Field("name", "Name", "string", default="", nullable=True, map_key=True, entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
-        kipwire.Field(
-            "partitions", "Partitions", "[]MetadataResponsePartition", struct=MetadataResponsePartition, compact=True
-        ),
+        kipwire.Field("partitions", "Partitions", "[]MetadataResponsePartition", struct=MetadataResponsePartition),
         kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -266,8 +250,7 @@ class MetadataResponseTopic(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.name = data[pos:end].decode()
-            pos = end
+            self.name, pos = data[pos:end].decode(), end
         else:
             self.name = "" if size else None
         topic_id, is_internal, size = unpack_16sBB(data, pos)
@@ -294,10 +277,8 @@ class MetadataResponseTopic(kipwire.Struct):
         packed = pack_ix(self.topic_authorized_operations)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class MetadataResponse(kipwire.Message):
+class MetadataResponse(kipwire.FlexibleMessage):
     """A broker's view of the cluster: the live brokers and the partitions, leaders and replicas of the topics asked for.
 
     Attributes:
@@ -317,13 +298,12 @@ class MetadataResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker, compact=True),
-        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, ignorable=True),
         kipwire.Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
-        kipwire.Field("topics", "Topics", "[]MetadataResponseTopic", struct=MetadataResponseTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]MetadataResponseTopic", struct=MetadataResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -353,8 +333,7 @@ class MetadataResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         self.controller_id, size = unpack_iB(data, pos)
@@ -376,5 +355,3 @@ class MetadataResponse(kipwire.Message):
         add(pack_i(self.controller_id))
         write_compact_structs(MetadataResponseTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

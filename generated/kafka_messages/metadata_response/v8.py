@@ -38,7 +38,6 @@ class MetadataResponseBroker(kipwire.Struct):
         rack (string, nullable): Rack the broker is configured to be in; null if none is set. Default: null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
         kipwire.Field("host", "Host", "string", default=""),
@@ -59,8 +58,7 @@ class MetadataResponseBroker(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_ih(data, pos)
         pos += 6
         if size == -1:
@@ -69,8 +67,7 @@ class MetadataResponseBroker(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -103,7 +100,6 @@ class MetadataResponsePartition(kipwire.Struct):
             (KIP-112).
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -179,7 +175,6 @@ class MetadataResponseTopic(kipwire.Struct):
             = operation code n); -2147483648 if not asked for. Default: -2147483648.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -210,8 +205,7 @@ class MetadataResponseTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         is_internal, size = unpack_Bi(data, pos)
         pos += 5
         self.is_internal = FALSE_TRUE[is_internal]
@@ -252,7 +246,6 @@ class MetadataResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker),
@@ -292,8 +285,7 @@ class MetadataResponse(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         self.controller_id, size = unpack_ii(data, pos)
         pos += 8
         self.topics, pos = read_structs(MetadataResponseTopic, data, pos, size)

@@ -11,7 +11,7 @@ from kipwire.wire import read_tag_section, tag_section
 __all__ = ["NoOpRecord"]
 
 
-class NoOpRecord(kipwire.Message):
+class NoOpRecord(kipwire.FlexibleMessage):
     """Empty record of the KRaft metadata log that the active controller writes at intervals so that the log's offset keeps
     advancing and lag can be seen. Introduced by KIP-835.
     """
@@ -22,7 +22,6 @@ class NoOpRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -36,5 +35,3 @@ class NoOpRecord(kipwire.Message):
 
     def _write(self, add: kipwire.Add) -> None:
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

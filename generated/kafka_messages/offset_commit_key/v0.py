@@ -33,7 +33,6 @@ class OffsetCommitKey(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group", "group", "string", default=""),
         kipwire.Field("topic", "topic", "string", default=""),
@@ -52,15 +51,13 @@ class OffsetCommitKey(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group = data[pos:end].decode()
-        pos = end
+        self.group, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (self.partition,) = unpack_i(data, pos)
         pos += 4
         return pos

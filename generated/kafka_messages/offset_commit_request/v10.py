@@ -23,7 +23,7 @@ pack_i = struct.Struct(">i").pack
 pack_iqi = struct.Struct(">iqi").pack
 
 
-class OffsetCommitRequestPartition(kipwire.Struct):
+class OffsetCommitRequestPartition(kipwire.FlexibleStruct):
     """The positions to store, one per partition.
 
     Attributes:
@@ -35,12 +35,11 @@ class OffsetCommitRequestPartition(kipwire.Struct):
         committed_metadata (string, nullable): Free text the application wants kept beside the offset; null = none.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
         kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True, compact=True),
+        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -65,8 +64,7 @@ class OffsetCommitRequestPartition(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.committed_metadata = data[pos:end].decode()
-            pos = end
+            self.committed_metadata, pos = data[pos:end].decode(), end
         else:
             self.committed_metadata = "" if size else None
         self._unknown_tagged_fields = None
@@ -94,10 +92,8 @@ class OffsetCommitRequestPartition(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetCommitRequestTopic(kipwire.Struct):
+class OffsetCommitRequestTopic(kipwire.FlexibleStruct):
     """The topics to commit for.
 
     Attributes:
@@ -105,15 +101,10 @@ class OffsetCommitRequestTopic(kipwire.Struct):
         partitions ([]OffsetCommitRequestPartition): The positions to store, one per partition.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OffsetCommitRequestPartition",
-            struct=OffsetCommitRequestPartition,
-            compact=True,
+            "partitions", "Partitions", "[]OffsetCommitRequestPartition", struct=OffsetCommitRequestPartition
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -138,10 +129,8 @@ class OffsetCommitRequestTopic(kipwire.Struct):
         write_compact_structs(OffsetCommitRequestPartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetCommitRequest(kipwire.Message):
+class OffsetCommitRequest(kipwire.FlexibleMessage):
     """Sent by a consumer or an admin client to the group coordinator to store how far a group has read in each partition.
 
     Attributes:
@@ -161,15 +150,14 @@ class OffsetCommitRequest(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(
             "generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", default=-1, ignorable=True
         ),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True, ignorable=True),
-        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("topics", "Topics", "[]OffsetCommitRequestTopic", struct=OffsetCommitRequestTopic, compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default="", ignorable=True),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True),
+        kipwire.Field("topics", "Topics", "[]OffsetCommitRequestTopic", struct=OffsetCommitRequestTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -192,26 +180,23 @@ class OffsetCommitRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         self.generation_id_or_member_epoch, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         else:
             self.group_instance_id = "" if size else None
         size = data[pos]
@@ -239,5 +224,3 @@ class OffsetCommitRequest(kipwire.Message):
             add(group_instance_id)
         write_compact_structs(OffsetCommitRequestTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -34,7 +34,6 @@ class OffsetCommitRequestPartition(kipwire.Struct):
         committed_metadata (string, nullable): Free text the application wants kept beside the offset; null = none.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
@@ -65,8 +64,7 @@ class OffsetCommitRequestPartition(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.committed_metadata = data[pos:end].decode()
-            pos = end
+            self.committed_metadata, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -88,7 +86,6 @@ class OffsetCommitRequestTopic(kipwire.Struct):
         partitions ([]OffsetCommitRequestPartition): The positions to store, one per partition.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field(
@@ -107,8 +104,7 @@ class OffsetCommitRequestTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(OffsetCommitRequestPartition, data, pos, size)
@@ -140,7 +136,6 @@ class OffsetCommitRequest(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(
@@ -170,15 +165,13 @@ class OffsetCommitRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         self.generation_id_or_member_epoch, size = unpack_ih(data, pos)
         pos += 6
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.topics, pos = read_structs(OffsetCommitRequestTopic, data, pos, size)

@@ -23,7 +23,7 @@ pack_i = struct.Struct(">i").pack
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class OffsetCommitResponsePartition(kipwire.Struct):
+class OffsetCommitResponsePartition(kipwire.FlexibleStruct):
     """Outcome per partition of the topic.
 
     Attributes:
@@ -32,7 +32,6 @@ class OffsetCommitResponsePartition(kipwire.Struct):
             are repeated in every partition.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -60,10 +59,8 @@ class OffsetCommitResponsePartition(kipwire.Struct):
         for item, (item.partition_index, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetCommitResponseTopic(kipwire.Struct):
+class OffsetCommitResponseTopic(kipwire.FlexibleStruct):
     """The topics of the commit.
 
     Attributes:
@@ -71,15 +68,10 @@ class OffsetCommitResponseTopic(kipwire.Struct):
         partitions ([]OffsetCommitResponsePartition): Outcome per partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OffsetCommitResponsePartition",
-            struct=OffsetCommitResponsePartition,
-            compact=True,
+            "partitions", "Partitions", "[]OffsetCommitResponsePartition", struct=OffsetCommitResponsePartition
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -104,10 +96,8 @@ class OffsetCommitResponseTopic(kipwire.Struct):
         write_compact_structs(OffsetCommitResponsePartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetCommitResponse(kipwire.Message):
+class OffsetCommitResponse(kipwire.FlexibleMessage):
     """Tells for each partition whether the group coordinator stored the committed offset.
 
     Attributes:
@@ -123,12 +113,9 @@ class OffsetCommitResponse(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field(
-            "topics", "Topics", "[]OffsetCommitResponseTopic", struct=OffsetCommitResponseTopic, compact=True
-        ),
+        kipwire.Field("topics", "Topics", "[]OffsetCommitResponseTopic", struct=OffsetCommitResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -148,5 +135,3 @@ class OffsetCommitResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(OffsetCommitResponseTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -29,7 +29,6 @@ class OffsetCommitResponsePartition(kipwire.Struct):
             are repeated in every partition.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -63,7 +62,6 @@ class OffsetCommitResponseTopic(kipwire.Struct):
         partitions ([]OffsetCommitResponsePartition): Outcome per partition of the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field(
@@ -82,8 +80,7 @@ class OffsetCommitResponseTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(OffsetCommitResponsePartition, data, pos, size)
@@ -111,7 +108,6 @@ class OffsetCommitResponse(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("topics", "Topics", "[]OffsetCommitResponseTopic", struct=OffsetCommitResponseTopic),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -19,7 +19,7 @@ pack_i = struct.Struct(">i").pack
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class OffsetCommitResponsePartition(kipwire.Struct):
+class OffsetCommitResponsePartition(kipwire.FlexibleStruct):
     """Outcome per partition of the topic.
 
     Attributes:
@@ -28,7 +28,6 @@ class OffsetCommitResponsePartition(kipwire.Struct):
             are repeated in every partition.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -56,10 +55,8 @@ class OffsetCommitResponsePartition(kipwire.Struct):
         for item, (item.partition_index, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetCommitResponseTopic(kipwire.Struct):
+class OffsetCommitResponseTopic(kipwire.FlexibleStruct):
     """The topics of the commit.
 
     Attributes:
@@ -67,15 +64,10 @@ class OffsetCommitResponseTopic(kipwire.Struct):
         partitions ([]OffsetCommitResponsePartition): Outcome per partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OffsetCommitResponsePartition",
-            struct=OffsetCommitResponsePartition,
-            compact=True,
+            "partitions", "Partitions", "[]OffsetCommitResponsePartition", struct=OffsetCommitResponsePartition
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -88,11 +80,10 @@ class OffsetCommitResponseTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(OffsetCommitResponsePartition, data, pos, size)
@@ -107,10 +98,8 @@ class OffsetCommitResponseTopic(kipwire.Struct):
         write_compact_structs(OffsetCommitResponsePartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetCommitResponse(kipwire.Message):
+class OffsetCommitResponse(kipwire.FlexibleMessage):
     """Tells for each partition whether the group coordinator stored the committed offset.
 
     Attributes:
@@ -126,12 +115,9 @@ class OffsetCommitResponse(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field(
-            "topics", "Topics", "[]OffsetCommitResponseTopic", struct=OffsetCommitResponseTopic, compact=True
-        ),
+        kipwire.Field("topics", "Topics", "[]OffsetCommitResponseTopic", struct=OffsetCommitResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -151,5 +137,3 @@ class OffsetCommitResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(OffsetCommitResponseTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -32,7 +32,6 @@ class OffsetCommitValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 4
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("offset", "offset", "int64", default=0),
         kipwire.Field("metadata", "metadata", "string", default=""),
@@ -51,8 +50,7 @@ class OffsetCommitValue(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.metadata = data[pos:end].decode()
-        pos = end
+        self.metadata, pos = data[pos:end].decode(), end
         (self.commit_timestamp,) = unpack_q(data, pos)
         pos += 8
         return pos

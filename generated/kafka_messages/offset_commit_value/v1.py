@@ -34,7 +34,6 @@ class OffsetCommitValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 4
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("offset", "offset", "int64", default=0),
         kipwire.Field("metadata", "metadata", "string", default=""),
@@ -57,8 +56,7 @@ class OffsetCommitValue(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.metadata = data[pos:end].decode()
-        pos = end
+        self.metadata, pos = data[pos:end].decode(), end
         self.commit_timestamp, self.expire_timestamp = unpack_qq(data, pos)
         pos += 16
         return pos

@@ -21,7 +21,7 @@ pack_qi = struct.Struct(">qi").pack
 pack_qx = struct.Struct(">qx").pack
 
 
-class OffsetCommitValue(kipwire.Message):
+class OffsetCommitValue(kipwire.FlexibleMessage):
     """The committed offset of a group for a partition, stored in the __consumer_offsets topic under an OffsetCommitKey.
 
     Attributes:
@@ -40,11 +40,10 @@ class OffsetCommitValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 4
     MIN_VERSION = 0
     MAX_VERSION = 4
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("offset", "offset", "int64", default=0),
         kipwire.Field("leader_epoch", "leaderEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("metadata", "metadata", "string", default="", compact=True),
+        kipwire.Field("metadata", "metadata", "string", default=""),
         kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
         kipwire.Field("topic_id", "topicId", "uuid", default=ZERO_UUID, tag=0, ignorable=True),
     )
@@ -70,11 +69,10 @@ class OffsetCommitValue(kipwire.Message):
         self.topic_id = ZERO_UUID
         self.offset, self.leader_epoch, size = unpack_qiB(data, pos)
         pos += 13
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.metadata = data[pos:end].decode()
-        pos = end
+        self.metadata, pos = data[pos:end].decode(), end
         self.commit_timestamp, size = unpack_qB(data, pos)
         pos += 9
         self._unknown_tagged_fields = None
@@ -108,5 +106,3 @@ class OffsetCommitValue(kipwire.Message):
             add(pack_16s(self.topic_id.bytes))
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,6 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
         partition_index (int32): Number of a partition whose committed offset shall be removed.
     """
 
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -56,7 +55,6 @@ class OffsetDeleteRequestTopic(kipwire.Struct):
         partitions ([]OffsetDeleteRequestPartition): Partitions of the topic concerned.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
@@ -75,8 +73,7 @@ class OffsetDeleteRequestTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(OffsetDeleteRequestPartition, data, pos, size)
@@ -106,7 +103,6 @@ class OffsetDeleteRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("topics", "Topics", "[]OffsetDeleteRequestTopic", struct=OffsetDeleteRequestTopic),
@@ -123,8 +119,7 @@ class OffsetDeleteRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.topics, pos = read_structs(OffsetDeleteRequestTopic, data, pos, size)

@@ -31,7 +31,6 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
             means no error.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -65,7 +64,6 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
         partitions ([]OffsetDeleteResponsePartition): Results for the single partitions of the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
@@ -84,8 +82,7 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(OffsetDeleteResponsePartition, data, pos, size)
@@ -116,7 +113,6 @@ class OffsetDeleteResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),

@@ -27,7 +27,6 @@ class OffsetFetchRequestTopic(kipwire.Struct):
         partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32"),
@@ -44,8 +43,7 @@ class OffsetFetchRequestTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partition_indexes = [*UNPACK_INT32[size](data, pos)] if size else []
@@ -82,7 +80,6 @@ class OffsetFetchRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("topics", "Topics", "[]OffsetFetchRequestTopic", struct=OffsetFetchRequestTopic),
@@ -99,8 +96,7 @@ class OffsetFetchRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.topics, pos = read_structs(OffsetFetchRequestTopic, data, pos, size)

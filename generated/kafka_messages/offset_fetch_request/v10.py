@@ -24,7 +24,7 @@ pack_Bx = struct.Struct(">Bx").pack
 pack_i = struct.Struct(">i").pack
 
 
-class OffsetFetchRequestTopics(kipwire.Struct):
+class OffsetFetchRequestTopics(kipwire.FlexibleStruct):
     """Topics whose offsets are wanted; null asks for all the group has committed.
 
     Attributes:
@@ -32,10 +32,9 @@ class OffsetFetchRequestTopics(kipwire.Struct):
         partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -48,9 +47,9 @@ class OffsetFetchRequestTopics(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -65,10 +64,8 @@ class OffsetFetchRequestTopics(kipwire.Struct):
         add(PACK_INT32[len(partition_indexes)](*partition_indexes))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchRequestGroup(kipwire.Struct):
+class OffsetFetchRequestGroup(kipwire.FlexibleStruct):
     """The groups whose offsets are wanted. Since version 8.
 
     Attributes:
@@ -81,19 +78,11 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             committed.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default=None, nullable=True, ignorable=True),
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetFetchRequestTopics",
-            struct=OffsetFetchRequestTopics,
-            nullable=True,
-            compact=True,
-        ),
+        kipwire.Field("topics", "Topics", "[]OffsetFetchRequestTopics", struct=OffsetFetchRequestTopics, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -114,19 +103,17 @@ class OffsetFetchRequestGroup(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.member_id = data[pos:end].decode()
-            pos = end
+            self.member_id, pos = data[pos:end].decode(), end
         else:
             self.member_id = "" if size else None
         self.member_epoch, size = unpack_iB(data, pos)
@@ -157,10 +144,8 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             write_compact_structs(OffsetFetchRequestTopics, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchRequest(kipwire.Message):
+class OffsetFetchRequest(kipwire.FlexibleMessage):
     """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin
     clients to inspect. From version 8 on it can ask for several groups at once.
 
@@ -177,9 +162,8 @@ class OffsetFetchRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("groups", "Groups", "[]OffsetFetchRequestGroup", struct=OffsetFetchRequestGroup, compact=True),
+        kipwire.Field("groups", "Groups", "[]OffsetFetchRequestGroup", struct=OffsetFetchRequestGroup),
         kipwire.Field("require_stable", "RequireStable", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -203,5 +187,3 @@ class OffsetFetchRequest(kipwire.Message):
         write_compact_structs(OffsetFetchRequestGroup, self.groups, add)
         packed = pack_Bx(BOOL_BYTE[self.require_stable])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

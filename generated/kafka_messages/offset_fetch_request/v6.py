@@ -14,7 +14,7 @@ from kipwire.wire import read_tag_section, tag_section, write_size, write_string
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
 
 
-class OffsetFetchRequestTopic(kipwire.Struct):
+class OffsetFetchRequestTopic(kipwire.FlexibleStruct):
     """Topics whose offsets are wanted; null (from version 2) asks for all the group has committed. Only up to version 7.
 
     Attributes:
@@ -22,10 +22,9 @@ class OffsetFetchRequestTopic(kipwire.Struct):
         partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -37,16 +36,15 @@ class OffsetFetchRequestTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -70,10 +68,8 @@ class OffsetFetchRequestTopic(kipwire.Struct):
         for item, (item.name, item.partition_indexes) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchRequest(kipwire.Message):
+class OffsetFetchRequest(kipwire.FlexibleMessage):
     """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin
     clients to inspect. From version 8 on it can ask for several groups at once.
 
@@ -90,12 +86,9 @@ class OffsetFetchRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field(
-            "topics", "Topics", "[]OffsetFetchRequestTopic", struct=OffsetFetchRequestTopic, nullable=True, compact=True
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("topics", "Topics", "[]OffsetFetchRequestTopic", struct=OffsetFetchRequestTopic, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -107,11 +100,10 @@ class OffsetFetchRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size:
@@ -131,5 +123,3 @@ class OffsetFetchRequest(kipwire.Message):
         else:
             write_compact_structs(OffsetFetchRequestTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -18,7 +18,7 @@ unpack_BB = struct.Struct(">BB").unpack_from
 pack_Bx = struct.Struct(">Bx").pack
 
 
-class OffsetFetchRequestTopics(kipwire.Struct):
+class OffsetFetchRequestTopics(kipwire.FlexibleStruct):
     """Topics whose offsets are wanted; null asks for all the group has committed.
 
     Attributes:
@@ -26,10 +26,9 @@ class OffsetFetchRequestTopics(kipwire.Struct):
         partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
-        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -41,16 +40,15 @@ class OffsetFetchRequestTopics(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -74,10 +72,8 @@ class OffsetFetchRequestTopics(kipwire.Struct):
         for item, (item.name, item.partition_indexes) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchRequestGroup(kipwire.Struct):
+class OffsetFetchRequestGroup(kipwire.FlexibleStruct):
     """The groups whose offsets are wanted. Since version 8.
 
     Attributes:
@@ -86,17 +82,9 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             committed.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetFetchRequestTopics",
-            struct=OffsetFetchRequestTopics,
-            nullable=True,
-            compact=True,
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("topics", "Topics", "[]OffsetFetchRequestTopics", struct=OffsetFetchRequestTopics, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -108,11 +96,10 @@ class OffsetFetchRequestGroup(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size:
@@ -133,10 +120,8 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             write_compact_structs(OffsetFetchRequestTopics, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchRequest(kipwire.Message):
+class OffsetFetchRequest(kipwire.FlexibleMessage):
     """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin
     clients to inspect. From version 8 on it can ask for several groups at once.
 
@@ -153,9 +138,8 @@ class OffsetFetchRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("groups", "Groups", "[]OffsetFetchRequestGroup", struct=OffsetFetchRequestGroup, compact=True),
+        kipwire.Field("groups", "Groups", "[]OffsetFetchRequestGroup", struct=OffsetFetchRequestGroup),
         kipwire.Field("require_stable", "RequireStable", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -179,5 +163,3 @@ class OffsetFetchRequest(kipwire.Message):
         write_compact_structs(OffsetFetchRequestGroup, self.groups, add)
         packed = pack_Bx(BOOL_BYTE[self.require_stable])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -30,7 +30,7 @@ pack_i = struct.Struct(">i").pack
 pack_iqi = struct.Struct(">iqi").pack
 
 
-class OffsetFetchResponsePartitions(kipwire.Struct):
+class OffsetFetchResponsePartitions(kipwire.FlexibleStruct):
     """Committed offsets for the single partitions of this topic.
 
     Attributes:
@@ -43,12 +43,11 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
         kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
+        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -76,8 +75,7 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.metadata = data[pos:end].decode()
-            pos = end
+            self.metadata, pos = data[pos:end].decode(), end
         else:
             self.metadata = "" if size else None
         self.error_code, size = unpack_hB(data, pos)
@@ -109,10 +107,8 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchResponseTopics(kipwire.Struct):
+class OffsetFetchResponseTopics(kipwire.FlexibleStruct):
     """Committed offsets of this group, by topic.
 
     Attributes:
@@ -120,15 +116,10 @@ class OffsetFetchResponseTopics(kipwire.Struct):
         partitions ([]OffsetFetchResponsePartitions): Committed offsets for the single partitions of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OffsetFetchResponsePartitions",
-            struct=OffsetFetchResponsePartitions,
-            compact=True,
+            "partitions", "Partitions", "[]OffsetFetchResponsePartitions", struct=OffsetFetchResponsePartitions
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -153,10 +144,8 @@ class OffsetFetchResponseTopics(kipwire.Struct):
         write_compact_structs(OffsetFetchResponsePartitions, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchResponseGroup(kipwire.Struct):
+class OffsetFetchResponseGroup(kipwire.FlexibleStruct):
     """Results, one for each group asked for. Since version 8.
 
     Attributes:
@@ -165,12 +154,9 @@ class OffsetFetchResponseGroup(kipwire.Struct):
         error_code (int16): Outcome for the group as a whole; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field(
-            "topics", "Topics", "[]OffsetFetchResponseTopics", struct=OffsetFetchResponseTopics, compact=True
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("topics", "Topics", "[]OffsetFetchResponseTopics", struct=OffsetFetchResponseTopics),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -186,11 +172,10 @@ class OffsetFetchResponseGroup(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(OffsetFetchResponseTopics, data, pos, size)
@@ -208,10 +193,8 @@ class OffsetFetchResponseGroup(kipwire.Struct):
         packed = pack_hx(self.error_code)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchResponse(kipwire.Message):
+class OffsetFetchResponse(kipwire.FlexibleMessage):
     """The group coordinator's report of committed offsets: of one group up to version 7, of several from version 8 on.
 
     Attributes:
@@ -227,10 +210,9 @@ class OffsetFetchResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("groups", "Groups", "[]OffsetFetchResponseGroup", struct=OffsetFetchResponseGroup, compact=True),
+        kipwire.Field("groups", "Groups", "[]OffsetFetchResponseGroup", struct=OffsetFetchResponseGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -250,5 +232,3 @@ class OffsetFetchResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(OffsetFetchResponseGroup, self.groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

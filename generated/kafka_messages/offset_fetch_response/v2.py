@@ -31,7 +31,6 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
@@ -57,8 +56,7 @@ class OffsetFetchResponsePartition(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.metadata = data[pos:end].decode()
-            pos = end
+            self.metadata, pos = data[pos:end].decode(), end
         (self.error_code,) = unpack_h(data, pos)
         pos += 2
         return pos
@@ -83,7 +81,6 @@ class OffsetFetchResponseTopic(kipwire.Struct):
         partitions ([]OffsetFetchResponsePartition): Committed offsets for the single partitions of this topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
@@ -102,8 +99,7 @@ class OffsetFetchResponseTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(OffsetFetchResponsePartition, data, pos, size)
@@ -134,7 +130,6 @@ class OffsetFetchResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]OffsetFetchResponseTopic", struct=OffsetFetchResponseTopic),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),

@@ -21,7 +21,7 @@ pack_i = struct.Struct(">i").pack
 pack_iqi = struct.Struct(">iqi").pack
 
 
-class OffsetFetchResponsePartition(kipwire.Struct):
+class OffsetFetchResponsePartition(kipwire.FlexibleStruct):
     """Committed offsets for the single partitions of this topic.
 
     Attributes:
@@ -34,12 +34,11 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
         kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
+        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -67,8 +66,7 @@ class OffsetFetchResponsePartition(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.metadata = data[pos:end].decode()
-            pos = end
+            self.metadata, pos = data[pos:end].decode(), end
         else:
             self.metadata = "" if size else None
         self.error_code, size = unpack_hB(data, pos)
@@ -100,10 +98,8 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchResponseTopic(kipwire.Struct):
+class OffsetFetchResponseTopic(kipwire.FlexibleStruct):
     """Committed offsets of the group, by topic. Only up to version 7; later see Groups.
 
     Attributes:
@@ -111,15 +107,10 @@ class OffsetFetchResponseTopic(kipwire.Struct):
         partitions ([]OffsetFetchResponsePartition): Committed offsets for the single partitions of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OffsetFetchResponsePartition",
-            struct=OffsetFetchResponsePartition,
-            compact=True,
+            "partitions", "Partitions", "[]OffsetFetchResponsePartition", struct=OffsetFetchResponsePartition
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -132,11 +123,10 @@ class OffsetFetchResponseTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(OffsetFetchResponsePartition, data, pos, size)
@@ -151,10 +141,8 @@ class OffsetFetchResponseTopic(kipwire.Struct):
         write_compact_structs(OffsetFetchResponsePartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchResponse(kipwire.Message):
+class OffsetFetchResponse(kipwire.FlexibleMessage):
     """The group coordinator's report of committed offsets: of one group up to version 7, of several from version 8 on.
 
     Attributes:
@@ -173,10 +161,9 @@ class OffsetFetchResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("topics", "Topics", "[]OffsetFetchResponseTopic", struct=OffsetFetchResponseTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]OffsetFetchResponseTopic", struct=OffsetFetchResponseTopic),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -203,5 +190,3 @@ class OffsetFetchResponse(kipwire.Message):
         write_compact_structs(OffsetFetchResponseTopic, self.topics, add)
         packed = pack_hx(self.error_code)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,7 @@ pack_i = struct.Struct(">i").pack
 pack_iqi = struct.Struct(">iqi").pack
 
 
-class OffsetFetchResponsePartitions(kipwire.Struct):
+class OffsetFetchResponsePartitions(kipwire.FlexibleStruct):
     """Committed offsets for the single partitions of this topic.
 
     Attributes:
@@ -39,12 +39,11 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
         kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
+        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -72,8 +71,7 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.metadata = data[pos:end].decode()
-            pos = end
+            self.metadata, pos = data[pos:end].decode(), end
         else:
             self.metadata = "" if size else None
         self.error_code, size = unpack_hB(data, pos)
@@ -105,10 +103,8 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchResponseTopics(kipwire.Struct):
+class OffsetFetchResponseTopics(kipwire.FlexibleStruct):
     """Committed offsets of this group, by topic.
 
     Attributes:
@@ -116,15 +112,10 @@ class OffsetFetchResponseTopics(kipwire.Struct):
         partitions ([]OffsetFetchResponsePartitions): Committed offsets for the single partitions of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OffsetFetchResponsePartitions",
-            struct=OffsetFetchResponsePartitions,
-            compact=True,
+            "partitions", "Partitions", "[]OffsetFetchResponsePartitions", struct=OffsetFetchResponsePartitions
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -137,11 +128,10 @@ class OffsetFetchResponseTopics(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(OffsetFetchResponsePartitions, data, pos, size)
@@ -156,10 +146,8 @@ class OffsetFetchResponseTopics(kipwire.Struct):
         write_compact_structs(OffsetFetchResponsePartitions, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchResponseGroup(kipwire.Struct):
+class OffsetFetchResponseGroup(kipwire.FlexibleStruct):
     """Results, one for each group asked for. Since version 8.
 
     Attributes:
@@ -168,12 +156,9 @@ class OffsetFetchResponseGroup(kipwire.Struct):
         error_code (int16): Outcome for the group as a whole; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field(
-            "topics", "Topics", "[]OffsetFetchResponseTopics", struct=OffsetFetchResponseTopics, compact=True
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("topics", "Topics", "[]OffsetFetchResponseTopics", struct=OffsetFetchResponseTopics),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -189,11 +174,10 @@ class OffsetFetchResponseGroup(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(OffsetFetchResponseTopics, data, pos, size)
@@ -211,10 +195,8 @@ class OffsetFetchResponseGroup(kipwire.Struct):
         packed = pack_hx(self.error_code)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetFetchResponse(kipwire.Message):
+class OffsetFetchResponse(kipwire.FlexibleMessage):
     """The group coordinator's report of committed offsets: of one group up to version 7, of several from version 8 on.
 
     Attributes:
@@ -230,10 +212,9 @@ class OffsetFetchResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("groups", "Groups", "[]OffsetFetchResponseGroup", struct=OffsetFetchResponseGroup, compact=True),
+        kipwire.Field("groups", "Groups", "[]OffsetFetchResponseGroup", struct=OffsetFetchResponseGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -253,5 +234,3 @@ class OffsetFetchResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(OffsetFetchResponseGroup, self.groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -32,7 +32,6 @@ class OffsetForLeaderPartition(kipwire.Struct):
         leader_epoch (int32): The epoch whose end offset is wanted.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
@@ -68,7 +67,6 @@ class OffsetForLeaderTopic(kipwire.Struct):
         partitions ([]OffsetForLeaderPartition): Partitions of this topic to look up.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]OffsetForLeaderPartition", struct=OffsetForLeaderPartition),
@@ -85,8 +83,7 @@ class OffsetForLeaderTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(OffsetForLeaderPartition, data, pos, size)
@@ -117,7 +114,6 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
         kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic),

@@ -19,7 +19,7 @@ pack_i = struct.Struct(">i").pack
 pack_iiix = struct.Struct(">iiix").pack
 
 
-class OffsetForLeaderPartition(kipwire.Struct):
+class OffsetForLeaderPartition(kipwire.FlexibleStruct):
     """Partitions of this topic to look up.
 
     Attributes:
@@ -29,7 +29,6 @@ class OffsetForLeaderPartition(kipwire.Struct):
         leader_epoch (int32): The epoch whose end offset is wanted.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
@@ -59,10 +58,8 @@ class OffsetForLeaderPartition(kipwire.Struct):
         for item, (item.partition, item.current_leader_epoch, item.leader_epoch) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetForLeaderTopic(kipwire.Struct):
+class OffsetForLeaderTopic(kipwire.FlexibleStruct):
     """Topics to look up.
 
     Attributes:
@@ -70,12 +67,9 @@ class OffsetForLeaderTopic(kipwire.Struct):
         partitions ([]OffsetForLeaderPartition): Partitions of this topic to look up.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field(
-            "partitions", "Partitions", "[]OffsetForLeaderPartition", struct=OffsetForLeaderPartition, compact=True
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]OffsetForLeaderPartition", struct=OffsetForLeaderPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -87,11 +81,10 @@ class OffsetForLeaderTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(OffsetForLeaderPartition, data, pos, size)
@@ -106,10 +99,8 @@ class OffsetForLeaderTopic(kipwire.Struct):
         write_compact_structs(OffsetForLeaderPartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetForLeaderEpochRequest(kipwire.Message):
+class OffsetForLeaderEpochRequest(kipwire.FlexibleMessage):
     """Asks a partition leader where a given leader epoch ends in its log, so that followers can truncate diverging records
     (KIP-101) and consumers can detect that the log was truncated (KIP-320).
 
@@ -126,10 +117,9 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
-        kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -149,5 +139,3 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
         add(pack_i(self.replica_id))
         write_compact_structs(OffsetForLeaderTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

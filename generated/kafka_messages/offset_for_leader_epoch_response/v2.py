@@ -33,7 +33,6 @@ class EpochEndOffset(kipwire.Struct):
         end_offset (int64): Offset just past the last record of that epoch; -1 if it is not known. Default: -1.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -73,7 +72,6 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
         partitions ([]EpochEndOffset): Results for the single partitions of this topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]EpochEndOffset", struct=EpochEndOffset),
@@ -90,8 +88,7 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(EpochEndOffset, data, pos, size)
@@ -121,7 +118,6 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopicResult", struct=OffsetForLeaderTopicResult),

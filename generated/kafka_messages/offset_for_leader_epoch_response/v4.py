@@ -19,7 +19,7 @@ pack_hiiqx = struct.Struct(">hiiqx").pack
 pack_i = struct.Struct(">i").pack
 
 
-class EpochEndOffset(kipwire.Struct):
+class EpochEndOffset(kipwire.FlexibleStruct):
     """Results for the single partitions of this topic.
 
     Attributes:
@@ -30,7 +30,6 @@ class EpochEndOffset(kipwire.Struct):
         end_offset (int64): Offset just past the last record of that epoch; -1 if it is not known. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -64,10 +63,8 @@ class EpochEndOffset(kipwire.Struct):
         for item, (item.error_code, item.partition, item.leader_epoch, item.end_offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetForLeaderTopicResult(kipwire.Struct):
+class OffsetForLeaderTopicResult(kipwire.FlexibleStruct):
     """Results, grouped by topic.
 
     Attributes:
@@ -75,10 +72,9 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
         partitions ([]EpochEndOffset): Results for the single partitions of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]EpochEndOffset", struct=EpochEndOffset, compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]EpochEndOffset", struct=EpochEndOffset),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -90,11 +86,10 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(EpochEndOffset, data, pos, size)
@@ -109,10 +104,8 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
         write_compact_structs(EpochEndOffset, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class OffsetForLeaderEpochResponse(kipwire.Message):
+class OffsetForLeaderEpochResponse(kipwire.FlexibleMessage):
     """The leader's answer with the end offsets of the leader epochs asked about, per partition.
 
     Attributes:
@@ -128,12 +121,9 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field(
-            "topics", "Topics", "[]OffsetForLeaderTopicResult", struct=OffsetForLeaderTopicResult, compact=True
-        ),
+        kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopicResult", struct=OffsetForLeaderTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -153,5 +143,3 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(OffsetForLeaderTopicResult, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -22,7 +22,7 @@ pack_i = struct.Struct(">i").pack
 pack_i16sx = struct.Struct(">i16sx").pack
 
 
-class PartitionChangeRecord(kipwire.Message):
+class PartitionChangeRecord(kipwire.FlexibleMessage):
     """Metadata log record with a change to an existing partition, such as a new leader, ISR or replica set (KIP-631). Only
     what changes is set; all else keeps its value from earlier records.
 
@@ -49,37 +49,24 @@ class PartitionChangeRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 2
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({6, 7, 8})
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field(
-            "isr", "Isr", "[]int32", default=None, nullable=True, compact=True, tag=0, entity_type="brokerId"
-        ),
+        kipwire.Field("isr", "Isr", "[]int32", default=None, nullable=True, tag=0, entity_type="brokerId"),
         kipwire.Field("leader", "Leader", "int32", default=-2, tag=1, entity_type="brokerId"),
-        kipwire.Field(
-            "replicas", "Replicas", "[]int32", default=None, nullable=True, compact=True, tag=2, entity_type="brokerId"
-        ),
+        kipwire.Field("replicas", "Replicas", "[]int32", default=None, nullable=True, tag=2, entity_type="brokerId"),
         kipwire.Field(
             "removing_replicas",
             "RemovingReplicas",
             "[]int32",
             default=None,
             nullable=True,
-            compact=True,
             tag=3,
             entity_type="brokerId",
         ),
         kipwire.Field(
-            "adding_replicas",
-            "AddingReplicas",
-            "[]int32",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=4,
-            entity_type="brokerId",
+            "adding_replicas", "AddingReplicas", "[]int32", default=None, nullable=True, tag=4, entity_type="brokerId"
         ),
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=-1, tag=5),
     )
@@ -132,7 +119,7 @@ class PartitionChangeRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.isr = None
@@ -145,7 +132,7 @@ class PartitionChangeRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.replicas = None
@@ -155,7 +142,7 @@ class PartitionChangeRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.removing_replicas = None
@@ -165,7 +152,7 @@ class PartitionChangeRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.adding_replicas = None
@@ -238,5 +225,3 @@ class PartitionChangeRecord(kipwire.Message):
             add(pack_b(self.leader_recovery_state))
             fields.append((5, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

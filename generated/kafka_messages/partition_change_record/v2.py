@@ -22,7 +22,7 @@ pack_i = struct.Struct(">i").pack
 pack_i16sx = struct.Struct(">i16sx").pack
 
 
-class PartitionChangeRecord(kipwire.Message):
+class PartitionChangeRecord(kipwire.FlexibleMessage):
     """Metadata log record with a change to an existing partition, such as a new leader, ISR or replica set (KIP-631). Only
     what changes is set; all else keeps its value from earlier records.
 
@@ -56,58 +56,37 @@ class PartitionChangeRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 0
     MAX_VERSION = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field(
-            "isr", "Isr", "[]int32", default=None, nullable=True, compact=True, tag=0, entity_type="brokerId"
-        ),
+        kipwire.Field("isr", "Isr", "[]int32", default=None, nullable=True, tag=0, entity_type="brokerId"),
         kipwire.Field("leader", "Leader", "int32", default=-2, tag=1, entity_type="brokerId"),
-        kipwire.Field(
-            "replicas", "Replicas", "[]int32", default=None, nullable=True, compact=True, tag=2, entity_type="brokerId"
-        ),
+        kipwire.Field("replicas", "Replicas", "[]int32", default=None, nullable=True, tag=2, entity_type="brokerId"),
         kipwire.Field(
             "removing_replicas",
             "RemovingReplicas",
             "[]int32",
             default=None,
             nullable=True,
-            compact=True,
             tag=3,
             entity_type="brokerId",
         ),
         kipwire.Field(
-            "adding_replicas",
-            "AddingReplicas",
-            "[]int32",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=4,
-            entity_type="brokerId",
+            "adding_replicas", "AddingReplicas", "[]int32", default=None, nullable=True, tag=4, entity_type="brokerId"
         ),
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=-1, tag=5),
-        kipwire.Field("directories", "Directories", "[]uuid", default=None, nullable=True, compact=True, tag=8),
+        kipwire.Field("directories", "Directories", "[]uuid", default=None, nullable=True, tag=8),
         kipwire.Field(
             "eligible_leader_replicas",
             "EligibleLeaderReplicas",
             "[]int32",
             default=None,
             nullable=True,
-            compact=True,
             tag=6,
             entity_type="brokerId",
         ),
         kipwire.Field(
-            "last_known_elr",
-            "LastKnownElr",
-            "[]int32",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=7,
-            entity_type="brokerId",
+            "last_known_elr", "LastKnownElr", "[]int32", default=None, nullable=True, tag=7, entity_type="brokerId"
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -168,7 +147,7 @@ class PartitionChangeRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.isr = None
@@ -181,7 +160,7 @@ class PartitionChangeRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.replicas = None
@@ -191,7 +170,7 @@ class PartitionChangeRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.removing_replicas = None
@@ -201,7 +180,7 @@ class PartitionChangeRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.adding_replicas = None
@@ -214,7 +193,7 @@ class PartitionChangeRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.eligible_leader_replicas = None
@@ -224,7 +203,7 @@ class PartitionChangeRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.last_known_elr = None
@@ -342,5 +321,3 @@ class PartitionChangeRecord(kipwire.Message):
                 add(write_uuids(directories))
             fields.append((8, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

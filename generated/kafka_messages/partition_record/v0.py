@@ -23,7 +23,7 @@ pack_i16s = struct.Struct(">i16s").pack
 pack_iiix = struct.Struct(">iiix").pack
 
 
-class PartitionRecord(kipwire.Message):
+class PartitionRecord(kipwire.FlexibleMessage):
     """Metadata log record with the complete state of a partition, written when it is created and in snapshots (KIP-631).
 
     Attributes:
@@ -48,15 +48,14 @@ class PartitionRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 2
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({1, 2})
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("replicas", "Replicas", "[]int32", compact=True, entity_type="brokerId"),
-        kipwire.Field("isr", "Isr", "[]int32", compact=True),
-        kipwire.Field("removing_replicas", "RemovingReplicas", "[]int32", compact=True, entity_type="brokerId"),
-        kipwire.Field("adding_replicas", "AddingReplicas", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("replicas", "Replicas", "[]int32", entity_type="brokerId"),
+        kipwire.Field("isr", "Isr", "[]int32"),
+        kipwire.Field("removing_replicas", "RemovingReplicas", "[]int32", entity_type="brokerId"),
+        kipwire.Field("adding_replicas", "AddingReplicas", "[]int32", entity_type="brokerId"),
         kipwire.Field("leader", "Leader", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0, tag=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
@@ -95,27 +94,27 @@ class PartitionRecord(kipwire.Message):
         self.partition_id, topic_id, size = unpack_i16sB(data, pos)
         pos += 21
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self.leader, self.leader_epoch, self.partition_epoch, size = unpack_iiiB(data, pos)
         pos += 13
@@ -163,5 +162,3 @@ class PartitionRecord(kipwire.Message):
             add(pack_b(self.leader_recovery_state))
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -23,7 +23,7 @@ pack_i16s = struct.Struct(">i16s").pack
 pack_iii = struct.Struct(">iii").pack
 
 
-class PartitionRecord(kipwire.Message):
+class PartitionRecord(kipwire.FlexibleMessage):
     """Metadata log record with the complete state of a partition, written when it is created and in snapshots (KIP-631).
 
     Attributes:
@@ -54,38 +54,29 @@ class PartitionRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 0
     MAX_VERSION = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("replicas", "Replicas", "[]int32", compact=True, entity_type="brokerId"),
-        kipwire.Field("isr", "Isr", "[]int32", compact=True),
-        kipwire.Field("removing_replicas", "RemovingReplicas", "[]int32", compact=True, entity_type="brokerId"),
-        kipwire.Field("adding_replicas", "AddingReplicas", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("replicas", "Replicas", "[]int32", entity_type="brokerId"),
+        kipwire.Field("isr", "Isr", "[]int32"),
+        kipwire.Field("removing_replicas", "RemovingReplicas", "[]int32", entity_type="brokerId"),
+        kipwire.Field("adding_replicas", "AddingReplicas", "[]int32", entity_type="brokerId"),
         kipwire.Field("leader", "Leader", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0, tag=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
         kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=-1),
-        kipwire.Field("directories", "Directories", "[]uuid", compact=True),
+        kipwire.Field("directories", "Directories", "[]uuid"),
         kipwire.Field(
             "eligible_leader_replicas",
             "EligibleLeaderReplicas",
             "[]int32",
             default=None,
             nullable=True,
-            compact=True,
             tag=1,
             entity_type="brokerId",
         ),
         kipwire.Field(
-            "last_known_elr",
-            "LastKnownElr",
-            "[]int32",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=2,
-            entity_type="brokerId",
+            "last_known_elr", "LastKnownElr", "[]int32", default=None, nullable=True, tag=2, entity_type="brokerId"
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -129,31 +120,31 @@ class PartitionRecord(kipwire.Message):
         self.partition_id, topic_id, size = unpack_i16sB(data, pos)
         pos += 21
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self.leader, self.leader_epoch, self.partition_epoch, size = unpack_iiiB(data, pos)
         pos += 13
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.directories, pos = read_uuids(data, pos, size - 1)
         self._unknown_tagged_fields = None
@@ -197,7 +188,7 @@ class PartitionRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.eligible_leader_replicas = None
@@ -207,7 +198,7 @@ class PartitionRecord(kipwire.Message):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.last_known_elr = None
@@ -252,5 +243,3 @@ class PartitionRecord(kipwire.Message):
                 add(PACK_INT32[len(last_known_elr)](*last_known_elr))
             fields.append((2, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

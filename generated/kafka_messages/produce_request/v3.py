@@ -31,7 +31,6 @@ class PartitionProduceData(kipwire.Struct):
             (magic 2); nullable on the wire. Default: null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("records", "Records", "records", default=None, nullable=True),
@@ -51,8 +50,7 @@ class PartitionProduceData(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.records = data[pos:end]
-            pos = end
+            self.records, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -74,7 +72,6 @@ class TopicProduceData(kipwire.Struct):
         partition_data ([]PartitionProduceData): The records for each partition of this topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
         kipwire.Field("partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData),
@@ -91,8 +88,7 @@ class TopicProduceData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partition_data, pos = read_structs(PartitionProduceData, data, pos, size)
@@ -126,7 +122,6 @@ class ProduceRequest(kipwire.Message):
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field(
             "transactional_id", "TransactionalId", "string", default=None, nullable=True, entity_type="transactionalId"
@@ -159,8 +154,7 @@ class ProduceRequest(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.transactional_id = data[pos:end].decode()
-            pos = end
+            self.transactional_id, pos = data[pos:end].decode(), end
         self.acks, self.timeout_ms, size = unpack_hii(data, pos)
         pos += 10
         self.topic_data, pos = read_structs(TopicProduceData, data, pos, size)

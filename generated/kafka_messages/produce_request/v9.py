@@ -20,7 +20,7 @@ pack_hi = struct.Struct(">hi").pack
 pack_i = struct.Struct(">i").pack
 
 
-class PartitionProduceData(kipwire.Struct):
+class PartitionProduceData(kipwire.FlexibleStruct):
     """The records for each partition of this topic.
 
     Attributes:
@@ -29,10 +29,9 @@ class PartitionProduceData(kipwire.Struct):
             (magic 2); nullable on the wire. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
-        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -47,14 +46,13 @@ class PartitionProduceData(kipwire.Struct):
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.records = data[pos:end]
-            pos = end
+            self.records, pos = data[pos:end], end
         else:
             self.records = b"" if size else None
         self._unknown_tagged_fields = None
@@ -70,16 +68,15 @@ class PartitionProduceData(kipwire.Struct):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(records)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicProduceData(kipwire.Struct):
+class TopicProduceData(kipwire.FlexibleStruct):
     """The records to append, grouped by topic.
 
     Attributes:
@@ -87,14 +84,9 @@ class TopicProduceData(kipwire.Struct):
         partition_data ([]PartitionProduceData): The records for each partition of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, ignorable=True, map_key=True, entity_type="topicName"
-        ),
-        kipwire.Field(
-            "partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData, compact=True
-        ),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -106,11 +98,10 @@ class TopicProduceData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partition_data, pos = read_compact_structs(PartitionProduceData, data, pos, size)
@@ -125,10 +116,8 @@ class TopicProduceData(kipwire.Struct):
         write_compact_structs(PartitionProduceData, self.partition_data, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ProduceRequest(kipwire.Message):
+class ProduceRequest(kipwire.FlexibleMessage):
     """A producer sends record batches to the broker that leads the partitions, to have them appended to their logs.
 
     Attributes:
@@ -148,20 +137,13 @@ class ProduceRequest(kipwire.Message):
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            entity_type="transactionalId",
+            "transactional_id", "TransactionalId", "string", default=None, nullable=True, entity_type="transactionalId"
         ),
         kipwire.Field("acks", "Acks", "int16", default=0),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        kipwire.Field("topic_data", "TopicData", "[]TopicProduceData", struct=TopicProduceData, compact=True),
+        kipwire.Field("topic_data", "TopicData", "[]TopicProduceData", struct=TopicProduceData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -186,8 +168,7 @@ class ProduceRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.transactional_id = data[pos:end].decode()
-            pos = end
+            self.transactional_id, pos = data[pos:end].decode(), end
         else:
             self.transactional_id = "" if size else None
         self.acks, self.timeout_ms, size = unpack_hiB(data, pos)
@@ -207,5 +188,3 @@ class ProduceRequest(kipwire.Message):
         add(pack_hi(self.acks, self.timeout_ms))
         write_compact_structs(TopicProduceData, self.topic_data, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

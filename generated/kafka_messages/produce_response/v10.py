@@ -30,7 +30,7 @@ pack_iix = struct.Struct(">iix").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class BatchIndexAndErrorMessage(kipwire.Struct):
+class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
     """The individual records that caused the batch to be rejected (KIP-467). Since version 8.
 
     Attributes:
@@ -39,12 +39,9 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
-        kipwire.Field(
-            "batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True, compact=True
-        ),
+        kipwire.Field("batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -60,8 +57,7 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.batch_index_error_message = data[pos:end].decode()
-            pos = end
+            self.batch_index_error_message, pos = data[pos:end].decode(), end
         else:
             self.batch_index_error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -84,10 +80,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
         for item, (item.batch_index, item.batch_index_error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaderIdAndEpoch(kipwire.Struct):
+class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Who leads the partition now, given when the request reached a broker that does not (KIP-951). Tagged field since
     version 10.
 
@@ -96,7 +90,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest leader epoch the broker knows for the partition; -1 if unknown. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
@@ -118,10 +111,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
         packed = pack_iix(self.leader_id, self.leader_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionProduceResponse(kipwire.Struct):
+class PartitionProduceResponse(kipwire.FlexibleStruct):
     """The outcome for each partition of the topic.
 
     Attributes:
@@ -140,7 +131,6 @@ class PartitionProduceResponse(kipwire.Struct):
             that does not (KIP-951). Tagged field since version 10.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -152,12 +142,9 @@ class PartitionProduceResponse(kipwire.Struct):
             "RecordErrors",
             "[]BatchIndexAndErrorMessage",
             struct=BatchIndexAndErrorMessage,
-            compact=True,
             ignorable=True,
         ),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, ignorable=True),
         kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -197,8 +184,7 @@ class PartitionProduceResponse(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -235,10 +221,9 @@ class PartitionProduceResponse(kipwire.Struct):
         return fields
 
     current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
-class TopicProduceResponse(kipwire.Struct):
+class TopicProduceResponse(kipwire.FlexibleStruct):
     """The outcomes, grouped by topic.
 
     Attributes:
@@ -246,17 +231,10 @@ class TopicProduceResponse(kipwire.Struct):
         partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
         kipwire.Field(
-            "name", "Name", "string", default="", compact=True, ignorable=True, map_key=True, entity_type="topicName"
-        ),
-        kipwire.Field(
-            "partition_responses",
-            "PartitionResponses",
-            "[]PartitionProduceResponse",
-            struct=PartitionProduceResponse,
-            compact=True,
+            "partition_responses", "PartitionResponses", "[]PartitionProduceResponse", struct=PartitionProduceResponse
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -269,11 +247,10 @@ class TopicProduceResponse(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partition_responses, pos = read_compact_structs(PartitionProduceResponse, data, pos, size)
@@ -288,10 +265,8 @@ class TopicProduceResponse(kipwire.Struct):
         write_compact_structs(PartitionProduceResponse, self.partition_responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class NodeEndpoint(kipwire.Struct):
+class NodeEndpoint(kipwire.FlexibleStruct):
     """Addresses of the brokers named as current leaders, sparing the client a metadata request (KIP-951). Tagged field
     since version 10.
 
@@ -302,12 +277,11 @@ class NodeEndpoint(kipwire.Struct):
         rack (string, nullable): Rack of that broker; null if none is configured. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -321,19 +295,17 @@ class NodeEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         self._unknown_tagged_fields = None
@@ -361,10 +333,8 @@ class NodeEndpoint(kipwire.Struct):
         for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ProduceResponse(kipwire.Message):
+class ProduceResponse(kipwire.FlexibleMessage):
     """The leader's answer to a Produce request: for each partition an error or the place in the log where the records were
     appended. It is not sent at all if the request had acks 0.
 
@@ -383,11 +353,10 @@ class ProduceResponse(kipwire.Message):
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse, compact=True),
+        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -431,11 +400,9 @@ class ProduceResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if not is_empty(self.node_endpoints):
+        if self.node_endpoints != [] and not is_empty(self.node_endpoints):
             parts = []
             add = parts.append
             write_compact_structs(NodeEndpoint, self.node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -34,7 +34,7 @@ pack_iix = struct.Struct(">iix").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class BatchIndexAndErrorMessage(kipwire.Struct):
+class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
     """The individual records that caused the batch to be rejected (KIP-467). Since version 8.
 
     Attributes:
@@ -43,12 +43,9 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
-        kipwire.Field(
-            "batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True, compact=True
-        ),
+        kipwire.Field("batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -64,8 +61,7 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.batch_index_error_message = data[pos:end].decode()
-            pos = end
+            self.batch_index_error_message, pos = data[pos:end].decode(), end
         else:
             self.batch_index_error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -88,10 +84,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
         for item, (item.batch_index, item.batch_index_error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class LeaderIdAndEpoch(kipwire.Struct):
+class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Who leads the partition now, given when the request reached a broker that does not (KIP-951). Tagged field since
     version 10.
 
@@ -100,7 +94,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest leader epoch the broker knows for the partition; -1 if unknown. Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
@@ -122,10 +115,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
         packed = pack_iix(self.leader_id, self.leader_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionProduceResponse(kipwire.Struct):
+class PartitionProduceResponse(kipwire.FlexibleStruct):
     """The outcome for each partition of the topic.
 
     Attributes:
@@ -144,7 +135,6 @@ class PartitionProduceResponse(kipwire.Struct):
             that does not (KIP-951). Tagged field since version 10.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -156,12 +146,9 @@ class PartitionProduceResponse(kipwire.Struct):
             "RecordErrors",
             "[]BatchIndexAndErrorMessage",
             struct=BatchIndexAndErrorMessage,
-            compact=True,
             ignorable=True,
         ),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, ignorable=True),
         kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -201,8 +188,7 @@ class PartitionProduceResponse(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -239,10 +225,9 @@ class PartitionProduceResponse(kipwire.Struct):
         return fields
 
     current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
-class TopicProduceResponse(kipwire.Struct):
+class TopicProduceResponse(kipwire.FlexibleStruct):
     """The outcomes, grouped by topic.
 
     Attributes:
@@ -250,15 +235,10 @@ class TopicProduceResponse(kipwire.Struct):
         partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True, map_key=True),
         kipwire.Field(
-            "partition_responses",
-            "PartitionResponses",
-            "[]PartitionProduceResponse",
-            struct=PartitionProduceResponse,
-            compact=True,
+            "partition_responses", "PartitionResponses", "[]PartitionProduceResponse", struct=PartitionProduceResponse
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -283,10 +263,8 @@ class TopicProduceResponse(kipwire.Struct):
         write_compact_structs(PartitionProduceResponse, self.partition_responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class NodeEndpoint(kipwire.Struct):
+class NodeEndpoint(kipwire.FlexibleStruct):
     """Addresses of the brokers named as current leaders, sparing the client a metadata request (KIP-951). Tagged field
     since version 10.
 
@@ -297,12 +275,11 @@ class NodeEndpoint(kipwire.Struct):
         rack (string, nullable): Rack of that broker; null if none is configured. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -316,19 +293,17 @@ class NodeEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         self._unknown_tagged_fields = None
@@ -356,10 +331,8 @@ class NodeEndpoint(kipwire.Struct):
         for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ProduceResponse(kipwire.Message):
+class ProduceResponse(kipwire.FlexibleMessage):
     """The leader's answer to a Produce request: for each partition an error or the place in the log where the records were
     appended. It is not sent at all if the request had acks 0.
 
@@ -378,11 +351,10 @@ class ProduceResponse(kipwire.Message):
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse, compact=True),
+        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -426,11 +398,9 @@ class ProduceResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if not is_empty(self.node_endpoints):
+        if self.node_endpoints != [] and not is_empty(self.node_endpoints):
             parts = []
             add = parts.append
             write_compact_structs(NodeEndpoint, self.node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

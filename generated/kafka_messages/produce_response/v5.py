@@ -34,7 +34,6 @@ class PartitionProduceResponse(kipwire.Struct):
             -1.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -90,7 +89,6 @@ class TopicProduceResponse(kipwire.Struct):
         partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
         kipwire.Field(
@@ -109,8 +107,7 @@ class TopicProduceResponse(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partition_responses, pos = read_structs(PartitionProduceResponse, data, pos, size)
@@ -141,7 +138,6 @@ class ProduceResponse(kipwire.Message):
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),

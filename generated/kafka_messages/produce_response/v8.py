@@ -31,7 +31,6 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
         kipwire.Field("batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True),
@@ -51,8 +50,7 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.batch_index_error_message = data[pos:end].decode()
-            pos = end
+            self.batch_index_error_message, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -83,7 +81,6 @@ class PartitionProduceResponse(kipwire.Struct):
             Since version 8 (KIP-467). Default: null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -134,8 +131,7 @@ class PartitionProduceResponse(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -158,7 +154,6 @@ class TopicProduceResponse(kipwire.Struct):
         partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
         kipwire.Field(
@@ -177,8 +172,7 @@ class TopicProduceResponse(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partition_responses, pos = read_structs(PartitionProduceResponse, data, pos, size)
@@ -209,7 +203,6 @@ class ProduceResponse(kipwire.Message):
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),

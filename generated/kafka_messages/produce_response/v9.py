@@ -20,7 +20,7 @@ pack_ihqqq = struct.Struct(">ihqqq").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class BatchIndexAndErrorMessage(kipwire.Struct):
+class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
     """The individual records that caused the batch to be rejected (KIP-467). Since version 8.
 
     Attributes:
@@ -29,12 +29,9 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
-        kipwire.Field(
-            "batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True, compact=True
-        ),
+        kipwire.Field("batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -50,8 +47,7 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.batch_index_error_message = data[pos:end].decode()
-            pos = end
+            self.batch_index_error_message, pos = data[pos:end].decode(), end
         else:
             self.batch_index_error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -74,10 +70,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
         for item, (item.batch_index, item.batch_index_error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionProduceResponse(kipwire.Struct):
+class PartitionProduceResponse(kipwire.FlexibleStruct):
     """The outcome for each partition of the topic.
 
     Attributes:
@@ -94,7 +88,6 @@ class PartitionProduceResponse(kipwire.Struct):
             Since version 8 (KIP-467). Default: null.
     """
 
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
@@ -107,12 +100,9 @@ class PartitionProduceResponse(kipwire.Struct):
             "RecordErrors",
             "[]BatchIndexAndErrorMessage",
             struct=BatchIndexAndErrorMessage,
-            compact=True,
             ignorable=True,
         ),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -148,8 +138,7 @@ class PartitionProduceResponse(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -167,10 +156,8 @@ class PartitionProduceResponse(kipwire.Struct):
             add(error_message)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicProduceResponse(kipwire.Struct):
+class TopicProduceResponse(kipwire.FlexibleStruct):
     """The outcomes, grouped by topic.
 
     Attributes:
@@ -178,17 +165,10 @@ class TopicProduceResponse(kipwire.Struct):
         partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
         kipwire.Field(
-            "name", "Name", "string", default="", compact=True, ignorable=True, map_key=True, entity_type="topicName"
-        ),
-        kipwire.Field(
-            "partition_responses",
-            "PartitionResponses",
-            "[]PartitionProduceResponse",
-            struct=PartitionProduceResponse,
-            compact=True,
+            "partition_responses", "PartitionResponses", "[]PartitionProduceResponse", struct=PartitionProduceResponse
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -201,11 +181,10 @@ class TopicProduceResponse(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partition_responses, pos = read_compact_structs(PartitionProduceResponse, data, pos, size)
@@ -220,10 +199,8 @@ class TopicProduceResponse(kipwire.Struct):
         write_compact_structs(PartitionProduceResponse, self.partition_responses, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ProduceResponse(kipwire.Message):
+class ProduceResponse(kipwire.FlexibleMessage):
     """The leader's answer to a Produce request: for each partition an error or the place in the log where the records were
     appended. It is not sent at all if the request had acks 0.
 
@@ -240,10 +217,9 @@ class ProduceResponse(kipwire.Message):
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse, compact=True),
+        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -266,5 +242,3 @@ class ProduceResponse(kipwire.Message):
         write_compact_structs(TopicProduceResponse, self.responses, add)
         packed = pack_ix(self.throttle_time_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_iqqB = struct.Struct(">iqqB").unpack_from
 pack_iqqx = struct.Struct(">iqqx").pack
 
 
-class ProducerIdsRecord(kipwire.Message):
+class ProducerIdsRecord(kipwire.FlexibleMessage):
     """Record in the __cluster_metadata log by which the controller notes that a block of producer ids was handed to a
     broker (KIP-730).
 
@@ -32,7 +32,6 @@ class ProducerIdsRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
@@ -55,5 +54,3 @@ class ProducerIdsRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqqx(self.broker_id, self.broker_epoch, self.next_producer_id)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -35,7 +35,6 @@ class ProducerEntry(kipwire.Struct):
             no transaction is open.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0),
         kipwire.Field("epoch", "Epoch", "int16", default=0),
@@ -128,7 +127,6 @@ class ProducerSnapshot(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 1
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("crc", "Crc", "uint32", default=0),
         kipwire.Field("producer_entries", "ProducerEntries", "[]ProducerEntry", struct=ProducerEntry),

@@ -17,7 +17,7 @@ unpack_16siBbB = struct.Struct(">16siBbB").unpack_from
 pack_16siBb = struct.Struct(">16siBb").pack
 
 
-class PushTelemetryRequest(kipwire.Message):
+class PushTelemetryRequest(kipwire.FlexibleMessage):
     """A client sends the metrics it was asked for to a broker, which hands them to its telemetry plugin. Introduced by
     KIP-714.
 
@@ -39,13 +39,12 @@ class PushTelemetryRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),
         kipwire.Field("subscription_id", "SubscriptionId", "int32", default=0),
         kipwire.Field("terminating", "Terminating", "bool", default=False),
         kipwire.Field("compression_type", "CompressionType", "int8", default=0),
-        kipwire.Field("metrics", "Metrics", "bytes", default=b"", compact=True),
+        kipwire.Field("metrics", "Metrics", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -70,16 +69,15 @@ class PushTelemetryRequest(kipwire.Message):
         pos += 23
         self.client_instance_id = uuid_from(client_instance_id)
         self.terminating = FALSE_TRUE[terminating]
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.metrics = data[pos:end]
-        pos = end
+        self.metrics, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -94,10 +92,9 @@ class PushTelemetryRequest(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(metrics)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class PushTelemetryResponse(kipwire.Message):
+class PushTelemetryResponse(kipwire.FlexibleMessage):
     """Tells a client whether the metrics it pushed were accepted (KIP-714).
 
     Attributes:
@@ -31,7 +31,6 @@ class PushTelemetryResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -52,5 +51,3 @@ class PushTelemetryResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihx(self.throttle_time_ms, self.error_code)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

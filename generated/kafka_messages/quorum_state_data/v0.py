@@ -19,7 +19,7 @@ pack_iiiq = struct.Struct(">iiiq").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class Voter(kipwire.Struct):
+class Voter(kipwire.FlexibleStruct):
     """The voters of the quorum known to the node; nullable. Only version 0, as from KIP-853 on the voter set is kept in
     the log itself.
 
@@ -27,7 +27,6 @@ class Voter(kipwire.Struct):
         voter_id (int32): Node id of the voter.
     """
 
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -51,10 +50,8 @@ class Voter(kipwire.Struct):
         for item, (item.voter_id,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class QuorumStateData(kipwire.Message):
+class QuorumStateData(kipwire.FlexibleMessage):
     """Content of the quorum-state file in which each KRaft node keeps its election state, so that after a restart it does
     not vote twice in an epoch (KIP-595).
 
@@ -75,14 +72,13 @@ class QuorumStateData(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("cluster_id", "ClusterId", "string", default="", compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=""),
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
         kipwire.Field("voted_id", "VotedId", "int32", default=-1),
         kipwire.Field("applied_offset", "AppliedOffset", "int64", default=0),
-        kipwire.Field("current_voters", "CurrentVoters", "[]Voter", struct=Voter, nullable=True, compact=True),
+        kipwire.Field("current_voters", "CurrentVoters", "[]Voter", struct=Voter, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -107,11 +103,10 @@ class QuorumStateData(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.cluster_id = data[pos:end].decode()
-        pos = end
+        self.cluster_id, pos = data[pos:end].decode(), end
         self.leader_id, self.leader_epoch, self.voted_id, self.applied_offset, size = unpack_iiiqB(data, pos)
         pos += 21
         if size:
@@ -132,5 +127,3 @@ class QuorumStateData(kipwire.Message):
         else:
             write_compact_structs(Voter, self.current_voters, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

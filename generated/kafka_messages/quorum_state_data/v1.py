@@ -17,7 +17,7 @@ unpack_iii16sB = struct.Struct(">iii16sB").unpack_from
 pack_iii16sx = struct.Struct(">iii16sx").pack
 
 
-class QuorumStateData(kipwire.Message):
+class QuorumStateData(kipwire.FlexibleMessage):
     """Content of the quorum-state file in which each KRaft node keeps its election state, so that after a restart it does
     not vote twice in an epoch (KIP-595).
 
@@ -36,7 +36,6 @@ class QuorumStateData(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
@@ -69,5 +68,3 @@ class QuorumStateData(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_iii16sx(self.leader_id, self.leader_epoch, self.voted_id, self.voted_directory_id.bytes)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

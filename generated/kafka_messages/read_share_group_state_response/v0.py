@@ -25,7 +25,7 @@ pack_iq = struct.Struct(">iq").pack
 pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
-class StateBatch(kipwire.Struct):
+class StateBatch(kipwire.FlexibleStruct):
     """Delivery state of ranges of records from start_offset on.
 
     Attributes:
@@ -35,7 +35,6 @@ class StateBatch(kipwire.Struct):
         delivery_count (int16): How often delivery of the records in the range has been attempted.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
@@ -69,10 +68,8 @@ class StateBatch(kipwire.Struct):
         for item, (item.first_offset, item.last_offset, item.delivery_state, item.delivery_count) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionResult(kipwire.Struct):
+class PartitionResult(kipwire.FlexibleStruct):
     """State of each partition of the topic.
 
     Attributes:
@@ -86,14 +83,13 @@ class PartitionResult(kipwire.Struct):
         state_batches ([]StateBatch): Delivery state of ranges of records from start_offset on.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
         kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
         kipwire.Field("start_offset", "StartOffset", "int64", default=0),
-        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch, compact=True),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -122,8 +118,7 @@ class PartitionResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.state_epoch, self.start_offset, size = unpack_iqB(data, pos)
@@ -145,10 +140,8 @@ class PartitionResult(kipwire.Struct):
         write_compact_structs(StateBatch, self.state_batches, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ReadStateResult(kipwire.Struct):
+class ReadStateResult(kipwire.FlexibleStruct):
     """State per partition, grouped by topic.
 
     Attributes:
@@ -156,10 +149,9 @@ class ReadStateResult(kipwire.Struct):
         partitions ([]PartitionResult): State of each partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -181,10 +173,8 @@ class ReadStateResult(kipwire.Struct):
         write_compact_structs(PartitionResult, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ReadShareGroupStateResponse(kipwire.Message):
+class ReadShareGroupStateResponse(kipwire.FlexibleMessage):
     """The share coordinator returns the saved delivery state of share-partitions (KIP-932).
 
     Attributes:
@@ -198,8 +188,7 @@ class ReadShareGroupStateResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("results", "Results", "[]ReadStateResult", struct=ReadStateResult, compact=True),)
+    FIELDS = (kipwire.Field("results", "Results", "[]ReadStateResult", struct=ReadStateResult),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, results: list[ReadStateResult] = DEFAULT) -> None:
@@ -216,5 +205,3 @@ class ReadShareGroupStateResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(ReadStateResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -21,7 +21,7 @@ pack_16s = struct.Struct(">16s").pack
 pack_iix = struct.Struct(">iix").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The partitions of the topic whose state summary is wanted.
 
     Attributes:
@@ -29,7 +29,6 @@ class PartitionData(kipwire.Struct):
         leader_epoch (int32): Leader epoch of the share-partition as known to the sender.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
@@ -57,10 +56,8 @@ class PartitionData(kipwire.Struct):
         for item, (item.partition, item.leader_epoch) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ReadStateSummaryData(kipwire.Struct):
+class ReadStateSummaryData(kipwire.FlexibleStruct):
     """The topics of the share-partitions to be read.
 
     Attributes:
@@ -68,10 +65,9 @@ class ReadStateSummaryData(kipwire.Struct):
         partitions ([]PartitionData): The partitions of the topic whose state summary is wanted.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -93,10 +89,8 @@ class ReadStateSummaryData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ReadShareGroupStateSummaryRequest(kipwire.Message):
+class ReadShareGroupStateSummaryRequest(kipwire.FlexibleMessage):
     """Asks the share coordinator for the summary of persisted share-partition states, without the batches of in-flight
     records; sent by group coordinators, for instance to report start offsets (KIP-932).
 
@@ -112,10 +106,9 @@ class ReadShareGroupStateSummaryRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
-        kipwire.Field("topics", "Topics", "[]ReadStateSummaryData", struct=ReadStateSummaryData, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("topics", "Topics", "[]ReadStateSummaryData", struct=ReadStateSummaryData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -127,11 +120,10 @@ class ReadShareGroupStateSummaryRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(ReadStateSummaryData, data, pos, size)
@@ -145,5 +137,3 @@ class ReadShareGroupStateSummaryRequest(kipwire.Message):
         add(group_id)
         write_compact_structs(ReadStateSummaryData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

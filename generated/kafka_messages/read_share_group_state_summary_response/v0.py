@@ -23,7 +23,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_iiqx = struct.Struct(">iiqx").pack
 
 
-class PartitionResult(kipwire.Struct):
+class PartitionResult(kipwire.FlexibleStruct):
     """One summary per partition asked for.
 
     Attributes:
@@ -37,11 +37,10 @@ class PartitionResult(kipwire.Struct):
             with; -1 = not initialized.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
         kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("start_offset", "StartOffset", "int64", default=0),
@@ -73,8 +72,7 @@ class PartitionResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.state_epoch, self.leader_epoch, self.start_offset, size = unpack_iiqB(data, pos)
@@ -107,10 +105,8 @@ class PartitionResult(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ReadStateSummaryResult(kipwire.Struct):
+class ReadStateSummaryResult(kipwire.FlexibleStruct):
     """The summaries, grouped by topic.
 
     Attributes:
@@ -118,10 +114,9 @@ class ReadStateSummaryResult(kipwire.Struct):
         partitions ([]PartitionResult): One summary per partition asked for.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -143,10 +138,8 @@ class ReadStateSummaryResult(kipwire.Struct):
         write_compact_structs(PartitionResult, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ReadShareGroupStateSummaryResponse(kipwire.Message):
+class ReadShareGroupStateSummaryResponse(kipwire.FlexibleMessage):
     """The share coordinator's answer to ReadShareGroupStateSummaryRequest: epochs and start offset of each
     share-partition.
 
@@ -161,10 +154,7 @@ class ReadShareGroupStateSummaryResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field("results", "Results", "[]ReadStateSummaryResult", struct=ReadStateSummaryResult, compact=True),
-    )
+    FIELDS = (kipwire.Field("results", "Results", "[]ReadStateSummaryResult", struct=ReadStateSummaryResult),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, results: list[ReadStateSummaryResult] = DEFAULT) -> None:
@@ -181,5 +171,3 @@ class ReadShareGroupStateSummaryResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(ReadStateSummaryResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,7 @@ pack_hhx = struct.Struct(">hhx").pack
 pack_i16sq = struct.Struct(">i16sq").pack
 
 
-class BrokerEndpoint(kipwire.Struct):
+class BrokerEndpoint(kipwire.FlexibleStruct):
     """Addresses at which the broker can be reached, one per listener.
 
     Attributes:
@@ -36,10 +36,9 @@ class BrokerEndpoint(kipwire.Struct):
         security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
         kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
@@ -55,18 +54,16 @@ class BrokerEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, self.security_protocol, size = unpack_HhB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -90,10 +87,8 @@ class BrokerEndpoint(kipwire.Struct):
         for item, (item.name, item.host, item.port, item.security_protocol) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class BrokerFeature(kipwire.Struct):
+class BrokerFeature(kipwire.FlexibleStruct):
     """Features the broker's software supports, each with a range of levels (KIP-584).
 
     Attributes:
@@ -102,9 +97,8 @@ class BrokerFeature(kipwire.Struct):
         max_supported_version (int16): Highest level of the feature the broker can work with.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
@@ -119,11 +113,10 @@ class BrokerFeature(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.min_supported_version, self.max_supported_version, size = unpack_hhB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -143,10 +136,8 @@ class BrokerFeature(kipwire.Struct):
         for item, (item.name, item.min_supported_version, item.max_supported_version) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class RegisterBrokerRecord(kipwire.Message):
+class RegisterBrokerRecord(kipwire.FlexibleMessage):
     """Metadata log record written by the active controller when a broker registers: its identity, addresses and
     capabilities (KIP-631).
 
@@ -170,15 +161,14 @@ class RegisterBrokerRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 4
-    FLEXIBLE = True
     OTHER_TAGS = frozenset({0, 1})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
-        kipwire.Field("end_points", "EndPoints", "[]BrokerEndpoint", struct=BrokerEndpoint, compact=True),
-        kipwire.Field("features", "Features", "[]BrokerFeature", struct=BrokerFeature, compact=True),
-        kipwire.Field("rack", "Rack", "string", default="", nullable=True, compact=True),
+        kipwire.Field("end_points", "EndPoints", "[]BrokerEndpoint", struct=BrokerEndpoint),
+        kipwire.Field("features", "Features", "[]BrokerFeature", struct=BrokerFeature),
+        kipwire.Field("rack", "Rack", "string", default="", nullable=True),
         kipwire.Field("fenced", "Fenced", "bool", default=True),
         kipwire.Field("in_controlled_shutdown", "InControlledShutdown", "bool", default=False),
     )
@@ -220,8 +210,7 @@ class RegisterBrokerRecord(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         fenced, in_controlled_shutdown, size = unpack_BBB(data, pos)
@@ -244,5 +233,3 @@ class RegisterBrokerRecord(kipwire.Message):
             add(rack)
         packed = pack_BBx(BOOL_BYTE[self.fenced], BOOL_BYTE[self.in_controlled_shutdown])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,7 @@ pack_hhx = struct.Struct(">hhx").pack
 pack_iB16sq = struct.Struct(">iB16sq").pack
 
 
-class BrokerEndpoint(kipwire.Struct):
+class BrokerEndpoint(kipwire.FlexibleStruct):
     """Addresses at which the broker can be reached, one per listener.
 
     Attributes:
@@ -36,10 +36,9 @@ class BrokerEndpoint(kipwire.Struct):
         security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
         kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
@@ -55,18 +54,16 @@ class BrokerEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, self.security_protocol, size = unpack_HhB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -90,10 +87,8 @@ class BrokerEndpoint(kipwire.Struct):
         for item, (item.name, item.host, item.port, item.security_protocol) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class BrokerFeature(kipwire.Struct):
+class BrokerFeature(kipwire.FlexibleStruct):
     """Features the broker's software supports, each with a range of levels (KIP-584).
 
     Attributes:
@@ -102,9 +97,8 @@ class BrokerFeature(kipwire.Struct):
         max_supported_version (int16): Highest level of the feature the broker can work with.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
@@ -119,11 +113,10 @@ class BrokerFeature(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.min_supported_version, self.max_supported_version, size = unpack_hhB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -143,10 +136,8 @@ class BrokerFeature(kipwire.Struct):
         for item, (item.name, item.min_supported_version, item.max_supported_version) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class RegisterBrokerRecord(kipwire.Message):
+class RegisterBrokerRecord(kipwire.FlexibleMessage):
     """Metadata log record written by the active controller when a broker registers: its identity, addresses and
     capabilities (KIP-631).
 
@@ -175,21 +166,18 @@ class RegisterBrokerRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 4
     MIN_VERSION = 0
     MAX_VERSION = 4
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", default=False),
         kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
-        kipwire.Field("end_points", "EndPoints", "[]BrokerEndpoint", struct=BrokerEndpoint, compact=True),
-        kipwire.Field("features", "Features", "[]BrokerFeature", struct=BrokerFeature, compact=True),
-        kipwire.Field("rack", "Rack", "string", default="", nullable=True, compact=True),
+        kipwire.Field("end_points", "EndPoints", "[]BrokerEndpoint", struct=BrokerEndpoint),
+        kipwire.Field("features", "Features", "[]BrokerFeature", struct=BrokerFeature),
+        kipwire.Field("rack", "Rack", "string", default="", nullable=True),
         kipwire.Field("fenced", "Fenced", "bool", default=True),
         kipwire.Field("in_controlled_shutdown", "InControlledShutdown", "bool", default=False),
-        kipwire.Field("log_dirs", "LogDirs", "[]uuid", compact=True, tag=0),
-        kipwire.Field(
-            "cordoned_log_dirs", "CordonedLogDirs", "[]uuid", default=None, nullable=True, compact=True, tag=1
-        ),
+        kipwire.Field("log_dirs", "LogDirs", "[]uuid", tag=0),
+        kipwire.Field("cordoned_log_dirs", "CordonedLogDirs", "[]uuid", default=None, nullable=True, tag=1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -238,8 +226,7 @@ class RegisterBrokerRecord(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         fenced, in_controlled_shutdown, size = unpack_BBB(data, pos)
@@ -272,7 +259,7 @@ class RegisterBrokerRecord(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if not 0 < size < 128:
+            if size > 127:
                 size, pos = read_size(data, pos)
             self.log_dirs, pos = read_uuids(data, pos, size - 1)
         elif tag == 1:
@@ -291,7 +278,7 @@ class RegisterBrokerRecord(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if not is_empty(self.log_dirs):
+        if self.log_dirs != [] and not is_empty(self.log_dirs):
             parts = []
             add = parts.append
             log_dirs = self.log_dirs if type(self.log_dirs) is list else as_list(self.log_dirs)
@@ -313,5 +300,3 @@ class RegisterBrokerRecord(kipwire.Message):
                 add(write_uuids(cordoned_log_dirs))
             fields.append((1, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

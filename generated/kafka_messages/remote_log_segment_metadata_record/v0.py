@@ -36,7 +36,7 @@ pack_iqx = struct.Struct(">iqx").pack
 pack_qqiqq = struct.Struct(">qqiqq").pack
 
 
-class TopicIdPartitionEntry(kipwire.Struct):
+class TopicIdPartitionEntry(kipwire.FlexibleStruct):
     """Partition the segment comes from.
 
     Attributes:
@@ -45,9 +45,8 @@ class TopicIdPartitionEntry(kipwire.Struct):
         partition (int32): Number of the partition within its topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
         kipwire.Field("partition", "Partition", "int32", default=0),
     )
@@ -62,11 +61,10 @@ class TopicIdPartitionEntry(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         id, self.partition, size = unpack_16siB(data, pos)
         pos += 21
         self.id = uuid_from(id)
@@ -81,10 +79,8 @@ class TopicIdPartitionEntry(kipwire.Struct):
         packed = pack_16six(self.id.bytes, self.partition)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class RemoteLogSegmentIdEntry(kipwire.Struct):
+class RemoteLogSegmentIdEntry(kipwire.FlexibleStruct):
     """Identifies the remote copy of the segment.
 
     Attributes:
@@ -92,7 +88,6 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
         id (uuid): UUID made for this copy; a repeated attempt at copying the segment gets a new one.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
@@ -117,10 +112,8 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
         packed = pack_16sx(self.id.bytes)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class SegmentLeaderEpochEntry(kipwire.Struct):
+class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
     """Leader epochs that occur in the segment and where each begins.
 
     Attributes:
@@ -128,7 +121,6 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
         offset (int64): First offset in the segment that belongs to this leader epoch.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
@@ -156,10 +148,8 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
         for item, (item.leader_epoch, item.offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class RemoteLogSegmentMetadataRecord(kipwire.Message):
+class RemoteLogSegmentMetadataRecord(kipwire.FlexibleMessage):
     """Record in the topic __remote_log_metadata that describes a log segment being copied to remote storage (tiered
     storage, KIP-405).
 
@@ -187,7 +177,6 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
             "remote_log_segment_id", "RemoteLogSegmentId", "RemoteLogSegmentIdEntry", struct=RemoteLogSegmentIdEntry
@@ -198,14 +187,10 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
         kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
         kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
         kipwire.Field(
-            "segment_leader_epochs",
-            "SegmentLeaderEpochs",
-            "[]SegmentLeaderEpochEntry",
-            struct=SegmentLeaderEpochEntry,
-            compact=True,
+            "segment_leader_epochs", "SegmentLeaderEpochs", "[]SegmentLeaderEpochEntry", struct=SegmentLeaderEpochEntry
         ),
         kipwire.Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0),
-        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True),
         kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
         kipwire.Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
     )
@@ -254,14 +239,13 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.custom_metadata = data[pos:end]
-            pos = end
+            self.custom_metadata, pos = data[pos:end], end
         else:
             self.custom_metadata = b"" if size else None
         self.remote_log_segment_state, size = unpack_bB(data, pos)
@@ -288,7 +272,8 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(custom_metadata)
@@ -314,5 +299,3 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
             add(pack_B(BOOL_BYTE[self.txn_index_empty]))
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,7 @@ pack_i = struct.Struct(">i").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class SegmentLeaderEpochEntry(kipwire.Struct):
+class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
     """Leader epochs that occur in the segment, with the offset each begins at.
 
     Attributes:
@@ -34,7 +34,6 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
         offset (int64): First offset belonging to this leader epoch.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
@@ -62,10 +61,8 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
         for item, (item.leader_epoch, item.offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
+class RemoteLogSegmentMetadataSnapshotRecord(kipwire.FlexibleMessage):
     """Tiered storage metadata of one remote log segment, in the form used for snapshots of a partition's segments by the
     topic-based remote log metadata manager (KIP-405). The partition is known from the context and thus not repeated.
 
@@ -93,7 +90,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("segment_id", "SegmentId", "uuid", default=ZERO_UUID),
         kipwire.Field("start_offset", "StartOffset", "int64", default=0),
@@ -102,14 +98,10 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
         kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
         kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
         kipwire.Field(
-            "segment_leader_epochs",
-            "SegmentLeaderEpochs",
-            "[]SegmentLeaderEpochEntry",
-            struct=SegmentLeaderEpochEntry,
-            compact=True,
+            "segment_leader_epochs", "SegmentLeaderEpochs", "[]SegmentLeaderEpochEntry", struct=SegmentLeaderEpochEntry
         ),
         kipwire.Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0),
-        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True),
         kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
         kipwire.Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
     )
@@ -162,14 +154,13 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.custom_metadata = data[pos:end]
-            pos = end
+            self.custom_metadata, pos = data[pos:end], end
         else:
             self.custom_metadata = b"" if size else None
         self.remote_log_segment_state, size = unpack_bB(data, pos)
@@ -200,7 +191,8 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(custom_metadata)
@@ -226,5 +218,3 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
             add(pack_B(BOOL_BYTE[self.txn_index_empty]))
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

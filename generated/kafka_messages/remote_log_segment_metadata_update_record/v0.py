@@ -26,7 +26,7 @@ pack_bx = struct.Struct(">bx").pack
 pack_iq = struct.Struct(">iq").pack
 
 
-class TopicIdPartitionEntry(kipwire.Struct):
+class TopicIdPartitionEntry(kipwire.FlexibleStruct):
     """Partition the segment belongs to, with topic name and topic id.
 
     Attributes:
@@ -35,9 +35,8 @@ class TopicIdPartitionEntry(kipwire.Struct):
         partition (int32): Number of the partition within the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
         kipwire.Field("partition", "Partition", "int32", default=0),
     )
@@ -52,11 +51,10 @@ class TopicIdPartitionEntry(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         id, self.partition, size = unpack_16siB(data, pos)
         pos += 21
         self.id = uuid_from(id)
@@ -71,10 +69,8 @@ class TopicIdPartitionEntry(kipwire.Struct):
         packed = pack_16six(self.id.bytes, self.partition)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class RemoteLogSegmentIdEntry(kipwire.Struct):
+class RemoteLogSegmentIdEntry(kipwire.FlexibleStruct):
     """Identifies the segment whose state changes.
 
     Attributes:
@@ -82,7 +78,6 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
         id (uuid): Unique id of the remote log segment.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
@@ -107,10 +102,8 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
         packed = pack_16sx(self.id.bytes)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
+class RemoteLogSegmentMetadataUpdateRecord(kipwire.FlexibleMessage):
     """Event in the __remote_log_metadata topic by which a broker reports the new state of a remote log segment, for
     example that its copy is complete (KIP-405).
 
@@ -130,14 +123,13 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
             "remote_log_segment_id", "RemoteLogSegmentId", "RemoteLogSegmentIdEntry", struct=RemoteLogSegmentIdEntry
         ),
         kipwire.Field("broker_id", "BrokerId", "int32", default=0),
         kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
-        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True),
         kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -167,14 +159,13 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.custom_metadata = data[pos:end]
-            pos = end
+            self.custom_metadata, pos = data[pos:end], end
         else:
             self.custom_metadata = b"" if size else None
         self.remote_log_segment_state, size = unpack_bB(data, pos)
@@ -195,11 +186,10 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(custom_metadata)
         packed = pack_bx(self.remote_log_segment_state)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

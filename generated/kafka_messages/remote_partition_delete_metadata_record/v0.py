@@ -21,7 +21,7 @@ pack_16six = struct.Struct(">16six").pack
 pack_iqbx = struct.Struct(">iqbx").pack
 
 
-class TopicIdPartitionEntry(kipwire.Struct):
+class TopicIdPartitionEntry(kipwire.FlexibleStruct):
     """Partition whose remote data is removed, with topic name and topic id.
 
     Attributes:
@@ -30,9 +30,8 @@ class TopicIdPartitionEntry(kipwire.Struct):
         partition (int32): Number of the partition within the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
         kipwire.Field("partition", "Partition", "int32", default=0),
     )
@@ -47,11 +46,10 @@ class TopicIdPartitionEntry(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         id, self.partition, size = unpack_16siB(data, pos)
         pos += 21
         self.id = uuid_from(id)
@@ -66,10 +64,8 @@ class TopicIdPartitionEntry(kipwire.Struct):
         packed = pack_16six(self.id.bytes, self.partition)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class RemotePartitionDeleteMetadataRecord(kipwire.Message):
+class RemotePartitionDeleteMetadataRecord(kipwire.FlexibleMessage):
     """Event in the __remote_log_metadata topic that tracks the removal of all remote segments of a deleted partition
     (KIP-405).
 
@@ -88,7 +84,6 @@ class RemotePartitionDeleteMetadataRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
         kipwire.Field("broker_id", "BrokerId", "int32", default=0),
@@ -122,5 +117,3 @@ class RemotePartitionDeleteMetadataRecord(kipwire.Message):
         write_struct(TopicIdPartitionEntry, self.topic_id_partition, add)
         packed = pack_iqbx(self.broker_id, self.event_timestamp_ms, self.remote_partition_delete_state)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

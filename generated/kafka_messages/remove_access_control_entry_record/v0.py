@@ -17,7 +17,7 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 pack_16sx = struct.Struct(">16sx").pack
 
 
-class RemoveAccessControlEntryRecord(kipwire.Message):
+class RemoveAccessControlEntryRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log by which the controller removes one ACL.
 
     Attributes:
@@ -30,7 +30,6 @@ class RemoveAccessControlEntryRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -48,5 +47,3 @@ class RemoveAccessControlEntryRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_16sx(self.id.bytes)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

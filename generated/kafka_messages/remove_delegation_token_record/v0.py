@@ -11,7 +11,7 @@ from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_secti
 __all__ = ["RemoveDelegationTokenRecord"]
 
 
-class RemoveDelegationTokenRecord(kipwire.Message):
+class RemoveDelegationTokenRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log which states that a delegation token no longer exists, since it was cancelled or
     has expired.
 
@@ -25,8 +25,7 @@ class RemoveDelegationTokenRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("token_id", "TokenId", "string", default="", compact=True),)
+    FIELDS = (kipwire.Field("token_id", "TokenId", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, token_id: str = "") -> None:
@@ -36,11 +35,10 @@ class RemoveDelegationTokenRecord(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.token_id = data[pos:end].decode()
-        pos = end
+        self.token_id, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -50,5 +48,3 @@ class RemoveDelegationTokenRecord(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(token_id)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -17,7 +17,7 @@ unpack_i16sB = struct.Struct(">i16sB").unpack_from
 pack_i16sx = struct.Struct(">i16sx").pack
 
 
-class RemoveRaftVoterRequest(kipwire.Message):
+class RemoveRaftVoterRequest(kipwire.FlexibleMessage):
     """Asks the KRaft leader to take a controller out of the set of voters of the metadata quorum (KIP-853). It is usually
     sent by an admin client.
 
@@ -36,9 +36,8 @@ class RemoveRaftVoterRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True),
         kipwire.Field("voter_id", "VoterId", "int32", default=0),
         kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
     )
@@ -59,8 +58,7 @@ class RemoveRaftVoterRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         self.voter_id, voter_directory_id, size = unpack_i16sB(data, pos)
@@ -79,5 +77,3 @@ class RemoveRaftVoterRequest(kipwire.Message):
             add(cluster_id)
         packed = pack_i16sx(self.voter_id, self.voter_directory_id.bytes)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
 
 
-class RemoveRaftVoterResponse(kipwire.Message):
+class RemoveRaftVoterResponse(kipwire.FlexibleMessage):
     """The outcome of an attempt to remove a voter from the KRaft metadata quorum (KIP-853).
 
     Attributes:
@@ -33,13 +33,10 @@ class RemoveRaftVoterResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -56,8 +53,7 @@ class RemoveRaftVoterResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -73,5 +69,3 @@ class RemoveRaftVoterResponse(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

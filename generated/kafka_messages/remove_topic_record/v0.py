@@ -17,7 +17,7 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 pack_16sx = struct.Struct(">16sx").pack
 
 
-class RemoveTopicRecord(kipwire.Message):
+class RemoveTopicRecord(kipwire.FlexibleMessage):
     """Metadata log record that deletes a topic along with all of its partitions (KIP-631).
 
     Attributes:
@@ -30,7 +30,6 @@ class RemoveTopicRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -48,5 +47,3 @@ class RemoveTopicRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_16sx(self.topic_id.bytes)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

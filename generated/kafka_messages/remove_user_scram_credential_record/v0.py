@@ -15,7 +15,7 @@ unpack_bB = struct.Struct(">bB").unpack_from
 pack_bx = struct.Struct(">bx").pack
 
 
-class RemoveUserScramCredentialRecord(kipwire.Message):
+class RemoveUserScramCredentialRecord(kipwire.FlexibleMessage):
     """Record in the __cluster_metadata log that deletes one SCRAM credential of a user.
 
     Attributes:
@@ -29,9 +29,8 @@ class RemoveUserScramCredentialRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("mechanism", "Mechanism", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -44,11 +43,10 @@ class RemoveUserScramCredentialRecord(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.mechanism, size = unpack_bB(data, pos)
         pos += 2
         self._unknown_tagged_fields = None
@@ -61,5 +59,3 @@ class RemoveUserScramCredentialRecord(kipwire.Message):
         add(name)
         packed = pack_bx(self.mechanism)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

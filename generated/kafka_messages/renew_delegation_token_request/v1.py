@@ -34,7 +34,6 @@ class RenewDelegationTokenRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("hmac", "Hmac", "bytes", default=b""),
         kipwire.Field("renew_period_ms", "RenewPeriodMs", "int64", default=0),
@@ -51,8 +50,7 @@ class RenewDelegationTokenRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.hmac = data[pos:end]
-        pos = end
+        self.hmac, pos = data[pos:end], end
         (self.renew_period_ms,) = unpack_q(data, pos)
         pos += 8
         return pos

@@ -15,7 +15,7 @@ unpack_qB = struct.Struct(">qB").unpack_from
 pack_qx = struct.Struct(">qx").pack
 
 
-class RenewDelegationTokenRequest(kipwire.Message):
+class RenewDelegationTokenRequest(kipwire.FlexibleMessage):
     """A client extends the validity of a delegation token before it expires (KIP-48). The token's owner and its appointed
     renewers may do so.
 
@@ -32,9 +32,8 @@ class RenewDelegationTokenRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b""),
         kipwire.Field("renew_period_ms", "RenewPeriodMs", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -47,16 +46,15 @@ class RenewDelegationTokenRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.hmac = data[pos:end]
-        pos = end
+        self.hmac, pos = data[pos:end], end
         self.renew_period_ms, size = unpack_qB(data, pos)
         pos += 9
         self._unknown_tagged_fields = None
@@ -68,11 +66,10 @@ class RenewDelegationTokenRequest(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(hmac)
         packed = pack_qx(self.renew_period_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

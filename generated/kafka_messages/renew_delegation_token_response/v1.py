@@ -31,7 +31,6 @@ class RenewDelegationTokenResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),

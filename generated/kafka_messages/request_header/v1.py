@@ -35,7 +35,6 @@ class RequestHeader(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 1
     MAX_VERSION = 2
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("request_api_key", "RequestApiKey", "int16", default=0),
         kipwire.Field("request_api_version", "RequestApiVersion", "int16", default=0),
@@ -66,8 +65,7 @@ class RequestHeader(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.client_id = data[pos:end].decode()
-            pos = end
+            self.client_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

@@ -16,7 +16,7 @@ pack_h = struct.Struct(">h").pack
 pack_hhi = struct.Struct(">hhi").pack
 
 
-class RequestHeader(kipwire.Message):
+class RequestHeader(kipwire.FlexibleMessage):
     """Precedes every request a client sends to a node and says what kind of request follows. Version 2 adds tagged fields
     (KIP-482) and goes with the flexible versions of requests.
 
@@ -35,12 +35,11 @@ class RequestHeader(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 1
     MAX_VERSION = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("request_api_key", "RequestApiKey", "int16", default=0),
         kipwire.Field("request_api_version", "RequestApiVersion", "int16", default=0),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
-        kipwire.Field("client_id", "ClientId", "string", default="", nullable=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", nullable=True, compact=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -67,8 +66,7 @@ class RequestHeader(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.client_id = data[pos:end].decode()
-            pos = end
+            self.client_id, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -82,5 +80,3 @@ class RequestHeader(kipwire.Message):
             add(pack_h(size))
             add(client_id)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

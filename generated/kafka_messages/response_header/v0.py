@@ -28,7 +28,6 @@ class ResponseHeader(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 

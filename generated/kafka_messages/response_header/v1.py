@@ -15,7 +15,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_ix = struct.Struct(">ix").pack
 
 
-class ResponseHeader(kipwire.Message):
+class ResponseHeader(kipwire.FlexibleMessage):
     """Precedes the body of every response and lets the client match it with its request. Version 1 adds tagged fields
     (KIP-482).
 
@@ -29,7 +29,6 @@ class ResponseHeader(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -46,5 +45,3 @@ class ResponseHeader(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ix(self.correlation_id)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -30,7 +30,6 @@ class SaslAuthenticateRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -43,8 +42,7 @@ class SaslAuthenticateRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.auth_bytes = data[pos:end]
-        pos = end
+        self.auth_bytes, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

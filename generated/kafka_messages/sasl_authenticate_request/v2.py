@@ -11,7 +11,7 @@ from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_se
 __all__ = ["SaslAuthenticateRequest"]
 
 
-class SaslAuthenticateRequest(kipwire.Message):
+class SaslAuthenticateRequest(kipwire.FlexibleMessage):
     """Carries one step of a SASL exchange from the connecting client to the server, after SaslHandshake has settled the
     mechanism (KIP-152). It can be repeated on a live connection to re-authenticate (KIP-368).
 
@@ -26,8 +26,7 @@ class SaslAuthenticateRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b"", compact=True),)
+    FIELDS = (kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, auth_bytes: bytes = b"") -> None:
@@ -37,16 +36,15 @@ class SaslAuthenticateRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.auth_bytes = data[pos:end]
-        pos = end
+        self.auth_bytes, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -56,10 +54,9 @@ class SaslAuthenticateRequest(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(auth_bytes)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

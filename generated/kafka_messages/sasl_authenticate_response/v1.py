@@ -37,7 +37,6 @@ class SaslAuthenticateResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
@@ -68,15 +67,13 @@ class SaslAuthenticateResponse(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.auth_bytes = data[pos:end]
-        pos = end
+        self.auth_bytes, pos = data[pos:end], end
         (self.session_lifetime_ms,) = unpack_q(data, pos)
         pos += 8
         return pos

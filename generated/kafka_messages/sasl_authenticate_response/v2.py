@@ -18,7 +18,7 @@ pack_h = struct.Struct(">h").pack
 pack_qx = struct.Struct(">qx").pack
 
 
-class SaslAuthenticateResponse(kipwire.Message):
+class SaslAuthenticateResponse(kipwire.FlexibleMessage):
     """Carries the server's step of a SASL exchange, or the reason why authentication failed (KIP-152).
 
     Attributes:
@@ -36,11 +36,10 @@ class SaslAuthenticateResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b"", compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),
         kipwire.Field("session_lifetime_ms", "SessionLifetimeMs", "int64", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -66,22 +65,20 @@ class SaslAuthenticateResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.auth_bytes = data[pos:end]
-        pos = end
+        self.auth_bytes, pos = data[pos:end], end
         self.session_lifetime_ms, size = unpack_qB(data, pos)
         pos += 9
         self._unknown_tagged_fields = None
@@ -101,11 +98,10 @@ class SaslAuthenticateResponse(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(auth_bytes)
         packed = pack_qx(self.session_lifetime_ms)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -31,7 +31,6 @@ class SaslHandshakeRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("mechanism", "Mechanism", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -44,8 +43,7 @@ class SaslHandshakeRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.mechanism = data[pos:end].decode()
-        pos = end
+        self.mechanism, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

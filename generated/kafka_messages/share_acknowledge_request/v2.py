@@ -26,7 +26,7 @@ pack_iB = struct.Struct(">iB").pack
 pack_qq = struct.Struct(">qq").pack
 
 
-class AcknowledgementBatch(kipwire.Struct):
+class AcknowledgementBatch(kipwire.FlexibleStruct):
     """Ranges of offsets with their acknowledgements.
 
     Attributes:
@@ -36,11 +36,10 @@ class AcknowledgementBatch(kipwire.Struct):
             Either one value per offset or a single one for the whole range.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
-        kipwire.Field("acknowledge_types", "AcknowledgeTypes", "[]int8", compact=True),
+        kipwire.Field("acknowledge_types", "AcknowledgeTypes", "[]int8"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -53,9 +52,9 @@ class AcknowledgementBatch(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.first_offset, self.last_offset, size = unpack_qqB(data, pos)
         pos += 17
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.acknowledge_types = [*UNPACK_INT8[size - 1](data, pos)] if size > 1 else []
+        self.acknowledge_types = [*UNPACK_INT8[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 1
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -76,10 +75,8 @@ class AcknowledgementBatch(kipwire.Struct):
         for item, (item.first_offset, item.last_offset, item.acknowledge_types) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AcknowledgePartition(kipwire.Struct):
+class AcknowledgePartition(kipwire.FlexibleStruct):
     """Partitions of this topic with records to acknowledge.
 
     Attributes:
@@ -87,15 +84,10 @@ class AcknowledgePartition(kipwire.Struct):
         acknowledgement_batches ([]AcknowledgementBatch): Ranges of offsets with their acknowledgements.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field(
-            "acknowledgement_batches",
-            "AcknowledgementBatches",
-            "[]AcknowledgementBatch",
-            struct=AcknowledgementBatch,
-            compact=True,
+            "acknowledgement_batches", "AcknowledgementBatches", "[]AcknowledgementBatch", struct=AcknowledgementBatch
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -119,10 +111,8 @@ class AcknowledgePartition(kipwire.Struct):
         write_compact_structs(AcknowledgementBatch, self.acknowledgement_batches, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AcknowledgeTopic(kipwire.Struct):
+class AcknowledgeTopic(kipwire.FlexibleStruct):
     """Topics with records to acknowledge.
 
     Attributes:
@@ -130,10 +120,9 @@ class AcknowledgeTopic(kipwire.Struct):
         partitions ([]AcknowledgePartition): Partitions of this topic with records to acknowledge.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
-        kipwire.Field("partitions", "Partitions", "[]AcknowledgePartition", struct=AcknowledgePartition, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]AcknowledgePartition", struct=AcknowledgePartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -155,10 +144,8 @@ class AcknowledgeTopic(kipwire.Struct):
         write_compact_structs(AcknowledgePartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ShareAcknowledgeRequest(kipwire.Message):
+class ShareAcknowledgeRequest(kipwire.FlexibleMessage):
     """Sent by a share consumer to a partition leader to report what became of the records delivered to it, without
     fetching more (KIP-932).
 
@@ -179,15 +166,12 @@ class ShareAcknowledgeRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id", "GroupId", "string", default=None, nullable=True, compact=True, entity_type="groupId"
-        ),
-        kipwire.Field("member_id", "MemberId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default=None, nullable=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default="", nullable=True),
         kipwire.Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
         kipwire.Field("is_renew_ack", "IsRenewAck", "bool", default=False),
-        kipwire.Field("topics", "Topics", "[]AcknowledgeTopic", struct=AcknowledgeTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]AcknowledgeTopic", struct=AcknowledgeTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -214,8 +198,7 @@ class ShareAcknowledgeRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_id = data[pos:end].decode()
-            pos = end
+            self.group_id, pos = data[pos:end].decode(), end
         else:
             self.group_id = "" if size else None
         size = data[pos]
@@ -224,8 +207,7 @@ class ShareAcknowledgeRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.member_id = data[pos:end].decode()
-            pos = end
+            self.member_id, pos = data[pos:end].decode(), end
         else:
             self.member_id = "" if size else None
         self.share_session_epoch, is_renew_ack, size = unpack_iBB(data, pos)
@@ -253,5 +235,3 @@ class ShareAcknowledgeRequest(kipwire.Message):
         add(pack_iB(self.share_session_epoch, BOOL_BYTE[self.is_renew_ack]))
         write_compact_structs(AcknowledgeTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -31,7 +31,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_iix = struct.Struct(">iix").pack
 
 
-class LeaderIdAndEpoch(kipwire.Struct):
+class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Leader of the partition as the broker knows it, a hint for clients that asked the wrong broker.
 
     Attributes:
@@ -39,7 +39,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest leader epoch known to the broker.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
@@ -61,10 +60,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
         packed = pack_iix(self.leader_id, self.leader_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """Outcomes for the single partitions of this topic.
 
     Attributes:
@@ -76,11 +73,10 @@ class PartitionData(kipwire.Struct):
             the wrong broker.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
         kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -106,8 +102,7 @@ class PartitionData(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.current_leader, pos = read_struct(LeaderIdAndEpoch, data, pos)
@@ -126,10 +121,8 @@ class PartitionData(kipwire.Struct):
         write_struct(LeaderIdAndEpoch, self.current_leader, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ShareAcknowledgeTopicResponse(kipwire.Struct):
+class ShareAcknowledgeTopicResponse(kipwire.FlexibleStruct):
     """Outcomes, grouped by topic.
 
     Attributes:
@@ -137,10 +130,9 @@ class ShareAcknowledgeTopicResponse(kipwire.Struct):
         partitions ([]PartitionData): Outcomes for the single partitions of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -162,10 +154,8 @@ class ShareAcknowledgeTopicResponse(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class NodeEndpoint(kipwire.Struct):
+class NodeEndpoint(kipwire.FlexibleStruct):
     """Addresses of the leaders that are named in the current_leader fields.
 
     Attributes:
@@ -175,12 +165,11 @@ class NodeEndpoint(kipwire.Struct):
         rack (string, nullable): Rack of the broker; null if it has none. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -194,19 +183,17 @@ class NodeEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         self._unknown_tagged_fields = None
@@ -234,10 +221,8 @@ class NodeEndpoint(kipwire.Struct):
         for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ShareAcknowledgeResponse(kipwire.Message):
+class ShareAcknowledgeResponse(kipwire.FlexibleMessage):
     """The partition leader's answer to acknowledgements of a share consumer (KIP-932).
 
     Attributes:
@@ -257,19 +242,14 @@ class ShareAcknowledgeResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
         kipwire.Field(
-            "responses",
-            "Responses",
-            "[]ShareAcknowledgeTopicResponse",
-            struct=ShareAcknowledgeTopicResponse,
-            compact=True,
+            "responses", "Responses", "[]ShareAcknowledgeTopicResponse", struct=ShareAcknowledgeTopicResponse
         ),
-        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -296,8 +276,7 @@ class ShareAcknowledgeResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -321,5 +300,3 @@ class ShareAcknowledgeResponse(kipwire.Message):
         write_compact_structs(ShareAcknowledgeTopicResponse, self.responses, add)
         write_compact_structs(NodeEndpoint, self.node_endpoints, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -27,7 +27,7 @@ pack_iiiiiibB = struct.Struct(">iiiiiibB").pack
 pack_qq = struct.Struct(">qq").pack
 
 
-class AcknowledgementBatch(kipwire.Struct):
+class AcknowledgementBatch(kipwire.FlexibleStruct):
     """Ranges of previously acquired records with their acknowledgements; empty = none.
 
     Attributes:
@@ -37,11 +37,10 @@ class AcknowledgementBatch(kipwire.Struct):
             release, 3 reject, and 4 renew from version 2 on.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
-        kipwire.Field("acknowledge_types", "AcknowledgeTypes", "[]int8", compact=True),
+        kipwire.Field("acknowledge_types", "AcknowledgeTypes", "[]int8"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -54,9 +53,9 @@ class AcknowledgementBatch(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.first_offset, self.last_offset, size = unpack_qqB(data, pos)
         pos += 17
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.acknowledge_types = [*UNPACK_INT8[size - 1](data, pos)] if size > 1 else []
+        self.acknowledge_types = [*UNPACK_INT8[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 1
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -77,10 +76,8 @@ class AcknowledgementBatch(kipwire.Struct):
         for item, (item.first_offset, item.last_offset, item.acknowledge_types) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FetchPartition(kipwire.Struct):
+class FetchPartition(kipwire.FlexibleStruct):
     """The partitions of the topic to fetch from or to acknowledge records of.
 
     Attributes:
@@ -89,15 +86,10 @@ class FetchPartition(kipwire.Struct):
             acknowledgements; empty = none.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field(
-            "acknowledgement_batches",
-            "AcknowledgementBatches",
-            "[]AcknowledgementBatch",
-            struct=AcknowledgementBatch,
-            compact=True,
+            "acknowledgement_batches", "AcknowledgementBatches", "[]AcknowledgementBatch", struct=AcknowledgementBatch
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -121,10 +113,8 @@ class FetchPartition(kipwire.Struct):
         write_compact_structs(AcknowledgementBatch, self.acknowledgement_batches, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FetchTopic(kipwire.Struct):
+class FetchTopic(kipwire.FlexibleStruct):
     """The topics to add to the session's fetch or to acknowledge records of.
 
     Attributes:
@@ -132,10 +122,9 @@ class FetchTopic(kipwire.Struct):
         partitions ([]FetchPartition): The partitions of the topic to fetch from or to acknowledge records of.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
-        kipwire.Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -157,10 +146,8 @@ class FetchTopic(kipwire.Struct):
         write_compact_structs(FetchPartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ForgottenTopic(kipwire.Struct):
+class ForgottenTopic(kipwire.FlexibleStruct):
     """Partitions to drop from the share session, grouped by topic; empty = none.
 
     Attributes:
@@ -168,10 +155,9 @@ class ForgottenTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions to drop from the session.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -184,9 +170,9 @@ class ForgottenTopic(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -199,10 +185,8 @@ class ForgottenTopic(kipwire.Struct):
         add(PACK_INT32[len(partitions)](*partitions))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ShareFetchRequest(kipwire.Message):
+class ShareFetchRequest(kipwire.FlexibleMessage):
     """Fetches and acquires records for a member of a share group and can acknowledge earlier ones on the way; sent by
     share consumers to partition leaders (KIP-932).
 
@@ -235,12 +219,9 @@ class ShareFetchRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id", "GroupId", "string", default=None, nullable=True, compact=True, entity_type="groupId"
-        ),
-        kipwire.Field("member_id", "MemberId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default=None, nullable=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default="", nullable=True),
         kipwire.Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
         kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
         kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
@@ -249,10 +230,8 @@ class ShareFetchRequest(kipwire.Message):
         kipwire.Field("batch_size", "BatchSize", "int32", default=0),
         kipwire.Field("share_acquire_mode", "ShareAcquireMode", "int8", default=0, ignorable=True),
         kipwire.Field("is_renew_ack", "IsRenewAck", "bool", default=False),
-        kipwire.Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic, compact=True),
-        kipwire.Field(
-            "forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic, compact=True
-        ),
+        kipwire.Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic),
+        kipwire.Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -293,8 +272,7 @@ class ShareFetchRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_id = data[pos:end].decode()
-            pos = end
+            self.group_id, pos = data[pos:end].decode(), end
         else:
             self.group_id = "" if size else None
         size = data[pos]
@@ -303,8 +281,7 @@ class ShareFetchRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.member_id = data[pos:end].decode()
-            pos = end
+            self.member_id, pos = data[pos:end].decode(), end
         else:
             self.member_id = "" if size else None
         (
@@ -357,5 +334,3 @@ class ShareFetchRequest(kipwire.Message):
         write_compact_structs(FetchTopic, self.topics, add)
         write_compact_structs(ForgottenTopic, self.forgotten_topics_data, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

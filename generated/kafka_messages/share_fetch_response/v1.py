@@ -37,7 +37,7 @@ pack_iix = struct.Struct(">iix").pack
 pack_qqhx = struct.Struct(">qqhx").pack
 
 
-class LeaderIdAndEpoch(kipwire.Struct):
+class LeaderIdAndEpoch(kipwire.FlexibleStruct):
     """Hint at the partition's leader, useful when this broker no longer leads it.
 
     Attributes:
@@ -45,7 +45,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest leader epoch that the broker knows for the partition.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
@@ -67,10 +66,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
         packed = pack_iix(self.leader_id, self.leader_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class AcquiredRecords(kipwire.Struct):
+class AcquiredRecords(kipwire.FlexibleStruct):
     """Ranges of offsets that are now locked for this member and may be processed by it.
 
     Attributes:
@@ -79,7 +76,6 @@ class AcquiredRecords(kipwire.Struct):
         delivery_count (int16): How often the records of this range have been delivered, this time included.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
@@ -109,10 +105,8 @@ class AcquiredRecords(kipwire.Struct):
         for item, (item.first_offset, item.last_offset, item.delivery_count) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """One element per partition of the topic.
 
     Attributes:
@@ -131,18 +125,15 @@ class PartitionData(kipwire.Struct):
             by it.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
         kipwire.Field("acknowledge_error_code", "AcknowledgeErrorCode", "int16", default=0),
-        kipwire.Field(
-            "acknowledge_error_message", "AcknowledgeErrorMessage", "string", default=None, nullable=True, compact=True
-        ),
+        kipwire.Field("acknowledge_error_message", "AcknowledgeErrorMessage", "string", default=None, nullable=True),
         kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch),
-        kipwire.Field("records", "Records", "records", default=b"", compact=True),
-        kipwire.Field("acquired_records", "AcquiredRecords", "[]AcquiredRecords", struct=AcquiredRecords, compact=True),
+        kipwire.Field("records", "Records", "records", default=b""),
+        kipwire.Field("acquired_records", "AcquiredRecords", "[]AcquiredRecords", struct=AcquiredRecords),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -175,8 +166,7 @@ class PartitionData(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.acknowledge_error_code, size = unpack_hB(data, pos)
@@ -185,23 +175,21 @@ class PartitionData(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.acknowledge_error_message = data[pos:end].decode()
-            pos = end
+            self.acknowledge_error_message, pos = data[pos:end].decode(), end
         else:
             self.acknowledge_error_message = "" if size else None
         self.current_leader, pos = read_struct(LeaderIdAndEpoch, data, pos)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.records = data[pos:end]
-        pos = end
+        self.records, pos = data[pos:end], end
         size = data[pos]
         pos += 1
         self.acquired_records, pos = read_compact_structs(AcquiredRecords, data, pos, size)
@@ -231,17 +219,16 @@ class PartitionData(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(records)
         write_compact_structs(AcquiredRecords, self.acquired_records, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ShareFetchableTopicResponse(kipwire.Struct):
+class ShareFetchableTopicResponse(kipwire.FlexibleStruct):
     """The fetched data and acknowledgement results, grouped by topic.
 
     Attributes:
@@ -249,10 +236,9 @@ class ShareFetchableTopicResponse(kipwire.Struct):
         partitions ([]PartitionData): One element per partition of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -274,10 +260,8 @@ class ShareFetchableTopicResponse(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class NodeEndpoint(kipwire.Struct):
+class NodeEndpoint(kipwire.FlexibleStruct):
     """Addresses of the leaders named in current_leader, so that the client need not refresh its metadata; empty = none.
 
     Attributes:
@@ -288,12 +272,11 @@ class NodeEndpoint(kipwire.Struct):
             null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -307,19 +290,17 @@ class NodeEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         self._unknown_tagged_fields = None
@@ -347,10 +328,8 @@ class NodeEndpoint(kipwire.Struct):
         for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ShareFetchResponse(kipwire.Message):
+class ShareFetchResponse(kipwire.FlexibleMessage):
     """A partition leader's answer to ShareFetchRequest: records, which of them were acquired for the member, and the
     results of piggybacked acknowledgements (KIP-932).
 
@@ -374,16 +353,13 @@ class ShareFetchResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
         kipwire.Field("acquisition_lock_timeout_ms", "AcquisitionLockTimeoutMs", "int32", default=0),
-        kipwire.Field(
-            "responses", "Responses", "[]ShareFetchableTopicResponse", struct=ShareFetchableTopicResponse, compact=True
-        ),
-        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True),
+        kipwire.Field("responses", "Responses", "[]ShareFetchableTopicResponse", struct=ShareFetchableTopicResponse),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -412,8 +388,7 @@ class ShareFetchResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self.acquisition_lock_timeout_ms, size = unpack_iB(data, pos)
@@ -438,5 +413,3 @@ class ShareFetchResponse(kipwire.Message):
         write_compact_structs(ShareFetchableTopicResponse, self.responses, add)
         write_compact_structs(NodeEndpoint, self.node_endpoints, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -22,7 +22,7 @@ pack_16s = struct.Struct(">16s").pack
 pack_iib = struct.Struct(">iib").pack
 
 
-class TopicPartitions(kipwire.Struct):
+class TopicPartitions(kipwire.FlexibleStruct):
     """Some partitions of one topic, named by topic id.
 
     Attributes:
@@ -30,10 +30,9 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions of this topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -46,9 +45,9 @@ class TopicPartitions(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -61,10 +60,8 @@ class TopicPartitions(kipwire.Struct):
         add(PACK_INT32[len(partitions)](*partitions))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
+class ShareGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
     """Value of the __consumer_offsets record that stores which partitions a share group member has and the epoch it is at
     (KIP-932).
 
@@ -82,14 +79,11 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
         kipwire.Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
         kipwire.Field("state", "State", "int8", default=0),
-        kipwire.Field(
-            "assigned_partitions", "AssignedPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True
-        ),
+        kipwire.Field("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", struct=TopicPartitions),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -118,5 +112,3 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
         add(pack_iib(self.member_epoch, self.previous_member_epoch, self.state))
         write_compact_structs(TopicPartitions, self.assigned_partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

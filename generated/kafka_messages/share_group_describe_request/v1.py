@@ -17,7 +17,7 @@ unpack_BB = struct.Struct(">BB").unpack_from
 pack_Bx = struct.Struct(">Bx").pack
 
 
-class ShareGroupDescribeRequest(kipwire.Message):
+class ShareGroupDescribeRequest(kipwire.FlexibleMessage):
     """Asks the group coordinator for the state and members of share groups; typically sent by admin clients (KIP-932).
 
     Attributes:
@@ -33,9 +33,8 @@ class ShareGroupDescribeRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_ids", "GroupIds", "[]string", compact=True, entity_type="groupId"),
+        kipwire.Field("group_ids", "GroupIds", "[]string", entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -59,5 +58,3 @@ class ShareGroupDescribeRequest(kipwire.Message):
         write_compact_texts(self.group_ids, add)
         packed = pack_Bx(BOOL_BYTE[self.include_authorized_operations])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

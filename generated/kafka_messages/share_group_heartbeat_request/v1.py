@@ -16,7 +16,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_i = struct.Struct(">i").pack
 
 
-class ShareGroupHeartbeatRequest(kipwire.Message):
+class ShareGroupHeartbeatRequest(kipwire.FlexibleMessage):
     """Sent regularly by a share consumer to the group coordinator to join a share group, stay in it, change its
     subscription or leave (KIP-932).
 
@@ -37,19 +37,17 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
-        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True),
         kipwire.Field(
             "subscribed_topic_names",
             "SubscribedTopicNames",
             "[]string",
             default=None,
             nullable=True,
-            compact=True,
             entity_type="topicName",
         ),
     )
@@ -74,26 +72,23 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         self.member_epoch, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack_id = data[pos:end].decode()
-            pos = end
+            self.rack_id, pos = data[pos:end].decode(), end
         else:
             self.rack_id = "" if size else None
         size = data[pos]
@@ -127,5 +122,3 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
         else:
             write_compact_texts(self.subscribed_topic_names, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -13,7 +13,7 @@ from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_secti
 __all__ = ["ShareGroupMemberMetadataValue"]
 
 
-class ShareGroupMemberMetadataValue(kipwire.Message):
+class ShareGroupMemberMetadataValue(kipwire.FlexibleMessage):
     """Record value in __consumer_offsets describing a member of a share group and its subscription (KIP-932).
 
     Attributes:
@@ -29,12 +29,11 @@ class ShareGroupMemberMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
-        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
-        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
-        kipwire.Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True),
+        kipwire.Field("client_id", "ClientId", "string", default=""),
+        kipwire.Field("client_host", "ClientHost", "string", default=""),
+        kipwire.Field("subscribed_topic_names", "SubscribedTopicNames", "[]string"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -59,24 +58,21 @@ class ShareGroupMemberMetadataValue(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack_id = data[pos:end].decode()
-            pos = end
+            self.rack_id, pos = data[pos:end].decode(), end
         else:
             self.rack_id = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_host = data[pos:end].decode()
-        pos = end
+        self.client_host, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.subscribed_topic_names, pos = read_compact_texts(data, pos, size)
@@ -101,5 +97,3 @@ class ShareGroupMemberMetadataValue(kipwire.Message):
         add(client_host)
         write_compact_texts(self.subscribed_topic_names, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class ShareGroupMetadataValue(kipwire.Message):
+class ShareGroupMetadataValue(kipwire.FlexibleMessage):
     """Value of the __consumer_offsets record that holds the epoch of a share group (KIP-932).
 
     Attributes:
@@ -30,7 +30,6 @@ class ShareGroupMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0),
@@ -51,5 +50,3 @@ class ShareGroupMetadataValue(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqx(self.epoch, self.metadata_hash)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

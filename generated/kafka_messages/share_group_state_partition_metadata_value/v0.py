@@ -20,7 +20,7 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 
 
-class TopicPartitionsInfo(kipwire.Struct):
+class TopicPartitionsInfo(kipwire.FlexibleStruct):
     """A set of partitions of one topic.
 
     Attributes:
@@ -29,11 +29,10 @@ class TopicPartitionsInfo(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions in this set.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default=""),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -49,16 +48,15 @@ class TopicPartitionsInfo(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -75,10 +73,8 @@ class TopicPartitionsInfo(kipwire.Struct):
         add(PACK_INT32[len(partitions)](*partitions))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicInfo(kipwire.Struct):
+class TopicInfo(kipwire.FlexibleStruct):
     """Identifies a topic by both id and name.
 
     Attributes:
@@ -86,10 +82,9 @@ class TopicInfo(kipwire.Struct):
         topic_name (string): Name of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -102,11 +97,10 @@ class TopicInfo(kipwire.Struct):
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -118,10 +112,8 @@ class TopicInfo(kipwire.Struct):
         add(topic_name)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ShareGroupStatePartitionMetadataValue(kipwire.Message):
+class ShareGroupStatePartitionMetadataValue(kipwire.FlexibleMessage):
     """Record value in the internal __consumer_offsets topic: the topics for which a share group's persistent share state
     is being set up, is set up or is being deleted (KIP-932).
 
@@ -139,19 +131,10 @@ class ShareGroupStatePartitionMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "initializing_topics",
-            "InitializingTopics",
-            "[]TopicPartitionsInfo",
-            struct=TopicPartitionsInfo,
-            compact=True,
-        ),
-        kipwire.Field(
-            "initialized_topics", "InitializedTopics", "[]TopicPartitionsInfo", struct=TopicPartitionsInfo, compact=True
-        ),
-        kipwire.Field("deleting_topics", "DeletingTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
+        kipwire.Field("initializing_topics", "InitializingTopics", "[]TopicPartitionsInfo", struct=TopicPartitionsInfo),
+        kipwire.Field("initialized_topics", "InitializedTopics", "[]TopicPartitionsInfo", struct=TopicPartitionsInfo),
+        kipwire.Field("deleting_topics", "DeletingTopics", "[]TopicInfo", struct=TopicInfo),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -185,5 +168,3 @@ class ShareGroupStatePartitionMetadataValue(kipwire.Message):
         write_compact_structs(TopicPartitionsInfo, self.initialized_topics, add)
         write_compact_structs(TopicInfo, self.deleting_topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

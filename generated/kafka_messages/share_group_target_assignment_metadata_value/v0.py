@@ -17,7 +17,7 @@ pack_ix = struct.Struct(">ix").pack
 pack_q = struct.Struct(">q").pack
 
 
-class ShareGroupTargetAssignmentMetadataValue(kipwire.Message):
+class ShareGroupTargetAssignmentMetadataValue(kipwire.FlexibleMessage):
     """Record value in __consumer_offsets that says to which epoch a share group's target assignment belongs (KIP-932).
 
     Attributes:
@@ -32,7 +32,6 @@ class ShareGroupTargetAssignmentMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
         kipwire.Field("assignment_timestamp", "AssignmentTimestamp", "int64", default=0, tag=0, ignorable=True),
@@ -73,5 +72,3 @@ class ShareGroupTargetAssignmentMetadataValue(kipwire.Message):
             add(pack_q(self.assignment_timestamp))
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

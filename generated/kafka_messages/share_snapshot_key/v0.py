@@ -34,7 +34,6 @@ class ShareSnapshotKey(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default=""),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -53,8 +52,7 @@ class ShareSnapshotKey(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         topic_id, self.partition = unpack_16si(data, pos)
         pos += 20
         self.topic_id = uuid_from(topic_id)

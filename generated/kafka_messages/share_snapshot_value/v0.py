@@ -21,7 +21,7 @@ pack_iiiqqq = struct.Struct(">iiiqqq").pack
 pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
-class StateBatch(kipwire.Struct):
+class StateBatch(kipwire.FlexibleStruct):
     """Ranges of offsets with their delivery state.
 
     Attributes:
@@ -32,7 +32,6 @@ class StateBatch(kipwire.Struct):
         delivery_count (int16): How many times delivery of these records has been attempted.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
@@ -66,10 +65,8 @@ class StateBatch(kipwire.Struct):
         for item, (item.first_offset, item.last_offset, item.delivery_state, item.delivery_count) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ShareSnapshotValue(kipwire.Message):
+class ShareSnapshotValue(kipwire.FlexibleMessage):
     """Record value in __share_group_state with the complete delivery state of a share-partition, which later update
     records build on (KIP-932).
 
@@ -92,7 +89,6 @@ class ShareSnapshotValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("snapshot_epoch", "SnapshotEpoch", "int32", default=0),
         kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
@@ -101,7 +97,7 @@ class ShareSnapshotValue(kipwire.Message):
         kipwire.Field("delivery_complete_count", "DeliveryCompleteCount", "int32", default=-1, tag=0),
         kipwire.Field("create_timestamp", "CreateTimestamp", "int64", default=0),
         kipwire.Field("write_timestamp", "WriteTimestamp", "int64", default=0),
-        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch, compact=True),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -175,5 +171,3 @@ class ShareSnapshotValue(kipwire.Message):
             add(pack_i(self.delivery_complete_count))
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -21,7 +21,7 @@ pack_iiq = struct.Struct(">iiq").pack
 pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
-class StateBatch(kipwire.Struct):
+class StateBatch(kipwire.FlexibleStruct):
     """Ranges of offsets with their new delivery state.
 
     Attributes:
@@ -31,7 +31,6 @@ class StateBatch(kipwire.Struct):
         delivery_count (int16): How many times the records of the range have been handed out so far.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
@@ -65,10 +64,8 @@ class StateBatch(kipwire.Struct):
         for item, (item.first_offset, item.last_offset, item.delivery_state, item.delivery_count) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class ShareUpdateValue(kipwire.Message):
+class ShareUpdateValue(kipwire.FlexibleMessage):
     """Value of a __share_group_state record with a change to a share partition's delivery state since the last snapshot;
     the share coordinator replays it on top of that snapshot (KIP-932).
 
@@ -88,13 +85,12 @@ class ShareUpdateValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("snapshot_epoch", "SnapshotEpoch", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("start_offset", "StartOffset", "int64", default=0),
         kipwire.Field("delivery_complete_count", "DeliveryCompleteCount", "int32", default=-1, tag=0),
-        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch, compact=True),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -145,5 +141,3 @@ class ShareUpdateValue(kipwire.Message):
             add(pack_i(self.delivery_complete_count))
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

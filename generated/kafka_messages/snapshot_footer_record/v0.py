@@ -15,7 +15,7 @@ unpack_hB = struct.Struct(">hB").unpack_from
 pack_hx = struct.Struct(">hx").pack
 
 
-class SnapshotFooterRecord(kipwire.Message):
+class SnapshotFooterRecord(kipwire.FlexibleMessage):
     """Control record that closes a KRaft snapshot and so shows that the snapshot is complete (KIP-630).
 
     Attributes:
@@ -28,7 +28,6 @@ class SnapshotFooterRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("version", "Version", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,5 +44,3 @@ class SnapshotFooterRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_hx(self.version)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_hqB = struct.Struct(">hqB").unpack_from
 pack_hqx = struct.Struct(">hqx").pack
 
 
-class SnapshotHeaderRecord(kipwire.Message):
+class SnapshotHeaderRecord(kipwire.FlexibleMessage):
     """Control record that opens a KRaft snapshot, such as one of the cluster metadata, and describes it (KIP-630).
 
     Attributes:
@@ -30,7 +30,6 @@ class SnapshotHeaderRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("version", "Version", "int16", default=0),
         kipwire.Field("last_contained_log_timestamp", "LastContainedLogTimestamp", "int64", default=0),
@@ -51,5 +50,3 @@ class SnapshotHeaderRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_hqx(self.version, self.last_contained_log_timestamp)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -18,7 +18,7 @@ unpack_iibB = struct.Struct(">iibB").unpack_from
 pack_iib = struct.Struct(">iib").pack
 
 
-class TaskIds(kipwire.Struct):
+class TaskIds(kipwire.FlexibleStruct):
     """Tasks of one subtopology, named by their partitions.
 
     Attributes:
@@ -28,11 +28,10 @@ class TaskIds(kipwire.Struct):
             of Partitions. Tagged; null = not recorded.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
-        kipwire.Field("assignment_epochs", "AssignmentEpochs", "[]int32", nullable=True, compact=True, tag=0),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
+        kipwire.Field("assignment_epochs", "AssignmentEpochs", "[]int32", nullable=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -52,16 +51,15 @@ class TaskIds(kipwire.Struct):
         self.assignment_epochs = []
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -85,7 +83,7 @@ class TaskIds(kipwire.Struct):
             if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.assignment_epochs = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+                self.assignment_epochs = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
                 pos += (size - 1) * 4
             else:
                 self.assignment_epochs = None
@@ -96,7 +94,7 @@ class TaskIds(kipwire.Struct):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if not is_empty(self.assignment_epochs):
+        if self.assignment_epochs != [] and not is_empty(self.assignment_epochs):
             parts = []
             add = parts.append
             if self.assignment_epochs is None:
@@ -111,10 +109,8 @@ class TaskIds(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
+class StreamsGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
     """Value of the __consumer_offsets record by which the group coordinator remembers a streams group member's progress
     towards its target assignment (KIP-1071).
 
@@ -141,27 +137,16 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
         kipwire.Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
         kipwire.Field("state", "State", "int8", default=0),
-        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        kipwire.Field(
-            "active_tasks_pending_revocation", "ActiveTasksPendingRevocation", "[]TaskIds", struct=TaskIds, compact=True
-        ),
-        kipwire.Field(
-            "standby_tasks_pending_revocation",
-            "StandbyTasksPendingRevocation",
-            "[]TaskIds",
-            struct=TaskIds,
-            compact=True,
-        ),
-        kipwire.Field(
-            "warmup_tasks_pending_revocation", "WarmupTasksPendingRevocation", "[]TaskIds", struct=TaskIds, compact=True
-        ),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("active_tasks_pending_revocation", "ActiveTasksPendingRevocation", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("standby_tasks_pending_revocation", "StandbyTasksPendingRevocation", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("warmup_tasks_pending_revocation", "WarmupTasksPendingRevocation", "[]TaskIds", struct=TaskIds),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -226,5 +211,3 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
         write_compact_structs(TaskIds, self.standby_tasks_pending_revocation, add)
         write_compact_structs(TaskIds, self.warmup_tasks_pending_revocation, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -17,7 +17,7 @@ unpack_BBB = struct.Struct(">BBB").unpack_from
 pack_BBx = struct.Struct(">BBx").pack
 
 
-class StreamsGroupDescribeRequest(kipwire.Message):
+class StreamsGroupDescribeRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to the group coordinator to learn the state, topology, members and task assignment of
     streams groups (KIP-1071).
 
@@ -35,9 +35,8 @@ class StreamsGroupDescribeRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_ids", "GroupIds", "[]string", compact=True, entity_type="groupId"),
+        kipwire.Field("group_ids", "GroupIds", "[]string", entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
         kipwire.Field("include_topology_description", "IncludeTopologyDescription", "bool", default=False),
     )
@@ -70,5 +69,3 @@ class StreamsGroupDescribeRequest(kipwire.Message):
         write_compact_texts(self.group_ids, add)
         packed = pack_BBx(BOOL_BYTE[self.include_authorized_operations], BOOL_BYTE[self.include_topology_description])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -44,7 +44,7 @@ pack_iqx = struct.Struct(">iqx").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class KeyValue(kipwire.Struct):
+class KeyValue(kipwire.FlexibleStruct):
     """A pair of texts, used for client tags and for topic configurations.
 
     Attributes:
@@ -52,10 +52,9 @@ class KeyValue(kipwire.Struct):
         value (string): Value of the tag or configuration.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default=""),
+        kipwire.Field("value", "Value", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -67,18 +66,16 @@ class KeyValue(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.value = data[pos:end].decode()
-        pos = end
+        self.value, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -99,10 +96,8 @@ class KeyValue(kipwire.Struct):
         for item, (item.key, item.value) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicInfo(kipwire.Struct):
+class TopicInfo(kipwire.FlexibleStruct):
     """What the topology demands of one internal topic.
 
     Attributes:
@@ -112,12 +107,11 @@ class TopicInfo(kipwire.Struct):
         topic_configs ([]KeyValue): Topic-level configurations the internal topic is created with.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "int32", default=0),
         kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue, compact=True),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -138,11 +132,10 @@ class TopicInfo(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.partitions, self.replication_factor, size = unpack_ihB(data, pos)
         pos += 7
         self.topic_configs, pos = read_compact_structs(KeyValue, data, pos, size)
@@ -158,10 +151,8 @@ class TopicInfo(kipwire.Struct):
         write_compact_structs(KeyValue, self.topic_configs, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Subtopology(kipwire.Struct):
+class Subtopology(kipwire.FlexibleStruct):
     """The independent parts the topology splits into; null = not available, as while the topology cannot be configured
     yet.
 
@@ -173,17 +164,12 @@ class Subtopology(kipwire.Struct):
         repartition_source_topics ([]TopicInfo): Internal repartition topics the subtopology reads from.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
-        kipwire.Field(
-            "repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True, entity_type="topicName"
-        ),
-        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
-        kipwire.Field(
-            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True
-        ),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", entity_type="topicName"),
+        kipwire.Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", entity_type="topicName"),
+        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo),
+        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -206,11 +192,10 @@ class Subtopology(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.source_topics, pos = read_compact_texts(data, pos, size)
@@ -237,10 +222,8 @@ class Subtopology(kipwire.Struct):
         write_compact_structs(TopicInfo, self.repartition_source_topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Topology(kipwire.Struct):
+class Topology(kipwire.FlexibleStruct):
     """Topology the group has been initialised with; null = none known.
 
     Attributes:
@@ -249,17 +232,10 @@ class Topology(kipwire.Struct):
             as while the topology cannot be configured yet. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field(
-            "subtopologies",
-            "Subtopologies",
-            "[]Subtopology",
-            default=None,
-            struct=Subtopology,
-            nullable=True,
-            compact=True,
+            "subtopologies", "Subtopologies", "[]Subtopology", default=None, struct=Subtopology, nullable=True
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -287,10 +263,8 @@ class Topology(kipwire.Struct):
             write_compact_structs(Subtopology, self.subtopologies, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Endpoint(kipwire.Struct):
+class Endpoint(kipwire.FlexibleStruct):
     """Network address under which a member's application can be reached by its peers.
 
     Attributes:
@@ -298,9 +272,8 @@ class Endpoint(kipwire.Struct):
         port (uint16): TCP port of the endpoint.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -313,11 +286,10 @@ class Endpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -331,10 +303,8 @@ class Endpoint(kipwire.Struct):
         packed = pack_Hx(self.port)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TaskOffset(kipwire.Struct):
+class TaskOffset(kipwire.FlexibleStruct):
     """A changelog position of one task, a task being one partition of one subtopology.
 
     Attributes:
@@ -343,9 +313,8 @@ class TaskOffset(kipwire.Struct):
         offset (int64): Offset added up over all changelogs of the task.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
     )
@@ -360,11 +329,10 @@ class TaskOffset(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         self.partition, self.offset, size = unpack_iqB(data, pos)
         pos += 13
         self._unknown_tagged_fields = None
@@ -384,10 +352,8 @@ class TaskOffset(kipwire.Struct):
         for item, (item.subtopology_id, item.partition, item.offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TaskIds(kipwire.Struct):
+class TaskIds(kipwire.FlexibleStruct):
     """Tasks of one subtopology, named by their partitions.
 
     Attributes:
@@ -395,10 +361,9 @@ class TaskIds(kipwire.Struct):
         partitions ([]int32): Partition numbers, one task each.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -410,16 +375,15 @@ class TaskIds(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -441,10 +405,8 @@ class TaskIds(kipwire.Struct):
         for item, (item.subtopology_id, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Assignment(kipwire.Struct):
+class Assignment(kipwire.FlexibleStruct):
     """The tasks of one member, sorted by role.
 
     Attributes:
@@ -453,11 +415,10 @@ class Assignment(kipwire.Struct):
         warmup_tasks ([]TaskIds): Tasks whose state the member builds up in order to become active on them later.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -492,10 +453,8 @@ class Assignment(kipwire.Struct):
         write_compact_structs(TaskIds, self.warmup_tasks, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Member(kipwire.Struct):
+class Member(kipwire.FlexibleStruct):
     """The members of the group at present.
 
     Attributes:
@@ -521,20 +480,19 @@ class Member(kipwire.Struct):
         is_classic (bool): true = the member still takes part by the classic rebalance protocol.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
-        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
-        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True),
+        kipwire.Field("client_id", "ClientId", "string", default=""),
+        kipwire.Field("client_host", "ClientHost", "string", default=""),
         kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
-        kipwire.Field("process_id", "ProcessId", "string", default="", compact=True),
+        kipwire.Field("process_id", "ProcessId", "string", default=""),
         kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
-        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue, compact=True),
-        kipwire.Field("task_offsets", "TaskOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
-        kipwire.Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
+        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue),
+        kipwire.Field("task_offsets", "TaskOffsets", "[]TaskOffset", struct=TaskOffset),
+        kipwire.Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", struct=TaskOffset),
         kipwire.Field("assignment", "Assignment", "Assignment", struct=Assignment),
         kipwire.Field("target_assignment", "TargetAssignment", "Assignment", struct=Assignment),
         kipwire.Field("is_classic", "IsClassic", "bool", default=False),
@@ -580,19 +538,17 @@ class Member(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         self.member_epoch, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.instance_id = data[pos:end].decode()
-            pos = end
+            self.instance_id, pos = data[pos:end].decode(), end
         else:
             self.instance_id = "" if size else None
         size = data[pos]
@@ -601,31 +557,27 @@ class Member(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack_id = data[pos:end].decode()
-            pos = end
+            self.rack_id, pos = data[pos:end].decode(), end
         else:
             self.rack_id = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_host = data[pos:end].decode()
-        pos = end
+        self.client_host, pos = data[pos:end].decode(), end
         self.topology_epoch, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.process_id = data[pos:end].decode()
-        pos = end
+        self.process_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size == 255:
@@ -697,10 +649,8 @@ class Member(kipwire.Struct):
         packed = pack_Bx(BOOL_BYTE[self.is_classic])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribedGroup(kipwire.Struct):
+class DescribedGroup(kipwire.FlexibleStruct):
     """One description per requested group.
 
     Attributes:
@@ -719,16 +669,15 @@ class DescribedGroup(kipwire.Struct):
             ACL operation code (KIP-430); -2147483648 = not asked for. Default: -2147483648.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default=""),
         kipwire.Field("group_epoch", "GroupEpoch", "int32", default=0),
         kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
         kipwire.Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
-        kipwire.Field("members", "Members", "[]Member", struct=Member, compact=True),
+        kipwire.Field("members", "Members", "[]Member", struct=Member),
         kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -764,24 +713,21 @@ class DescribedGroup(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_state = data[pos:end].decode()
-        pos = end
+        self.group_state, pos = data[pos:end].decode(), end
         self.group_epoch, self.assignment_epoch, size = unpack_iiB(data, pos)
         pos += 9
         if size == 255:
@@ -825,10 +771,8 @@ class DescribedGroup(kipwire.Struct):
         packed = pack_ix(self.authorized_operations)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class StreamsGroupDescribeResponse(kipwire.Message):
+class StreamsGroupDescribeResponse(kipwire.FlexibleMessage):
     """Describes streams groups as their coordinator sees them: epochs, topology, members and the tasks they run or shall
     run (KIP-1071).
 
@@ -845,10 +789,9 @@ class StreamsGroupDescribeResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -868,5 +811,3 @@ class StreamsGroupDescribeResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DescribedGroup, self.groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -49,7 +49,7 @@ pack_ii = struct.Struct(">ii").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class KeyValue(kipwire.Struct):
+class KeyValue(kipwire.FlexibleStruct):
     """A pair of texts, used for client tags and for topic configurations.
 
     Attributes:
@@ -57,10 +57,9 @@ class KeyValue(kipwire.Struct):
         value (string): Value of the tag or configuration.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default=""),
+        kipwire.Field("value", "Value", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -72,18 +71,16 @@ class KeyValue(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.value = data[pos:end].decode()
-        pos = end
+        self.value, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -104,10 +101,8 @@ class KeyValue(kipwire.Struct):
         for item, (item.key, item.value) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicInfo(kipwire.Struct):
+class TopicInfo(kipwire.FlexibleStruct):
     """What the topology demands of one internal topic.
 
     Attributes:
@@ -117,12 +112,11 @@ class TopicInfo(kipwire.Struct):
         topic_configs ([]KeyValue): Topic-level configurations the internal topic is created with.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "int32", default=0),
         kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue, compact=True),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -143,11 +137,10 @@ class TopicInfo(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.partitions, self.replication_factor, size = unpack_ihB(data, pos)
         pos += 7
         self.topic_configs, pos = read_compact_structs(KeyValue, data, pos, size)
@@ -163,10 +156,8 @@ class TopicInfo(kipwire.Struct):
         write_compact_structs(KeyValue, self.topic_configs, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Subtopology(kipwire.Struct):
+class Subtopology(kipwire.FlexibleStruct):
     """The independent parts the topology splits into; null = not available, as while the topology cannot be configured
     yet.
 
@@ -178,17 +169,12 @@ class Subtopology(kipwire.Struct):
         repartition_source_topics ([]TopicInfo): Internal repartition topics the subtopology reads from.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
-        kipwire.Field(
-            "repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True, entity_type="topicName"
-        ),
-        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
-        kipwire.Field(
-            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True
-        ),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", entity_type="topicName"),
+        kipwire.Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", entity_type="topicName"),
+        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo),
+        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -211,11 +197,10 @@ class Subtopology(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.source_topics, pos = read_compact_texts(data, pos, size)
@@ -242,10 +227,8 @@ class Subtopology(kipwire.Struct):
         write_compact_structs(TopicInfo, self.repartition_source_topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Topology(kipwire.Struct):
+class Topology(kipwire.FlexibleStruct):
     """Topology the group has been initialised with; null = none known.
 
     Attributes:
@@ -254,17 +237,10 @@ class Topology(kipwire.Struct):
             as while the topology cannot be configured yet. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field(
-            "subtopologies",
-            "Subtopologies",
-            "[]Subtopology",
-            default=None,
-            struct=Subtopology,
-            nullable=True,
-            compact=True,
+            "subtopologies", "Subtopologies", "[]Subtopology", default=None, struct=Subtopology, nullable=True
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -292,10 +268,8 @@ class Topology(kipwire.Struct):
             write_compact_structs(Subtopology, self.subtopologies, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Endpoint(kipwire.Struct):
+class Endpoint(kipwire.FlexibleStruct):
     """Network address under which a member's application can be reached by its peers.
 
     Attributes:
@@ -303,9 +277,8 @@ class Endpoint(kipwire.Struct):
         port (uint16): TCP port of the endpoint.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -318,11 +291,10 @@ class Endpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -336,10 +308,8 @@ class Endpoint(kipwire.Struct):
         packed = pack_Hx(self.port)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TaskOffset(kipwire.Struct):
+class TaskOffset(kipwire.FlexibleStruct):
     """A changelog position of one task, a task being one partition of one subtopology.
 
     Attributes:
@@ -348,9 +318,8 @@ class TaskOffset(kipwire.Struct):
         offset (int64): Offset added up over all changelogs of the task.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
     )
@@ -365,11 +334,10 @@ class TaskOffset(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         self.partition, self.offset, size = unpack_iqB(data, pos)
         pos += 13
         self._unknown_tagged_fields = None
@@ -389,10 +357,8 @@ class TaskOffset(kipwire.Struct):
         for item, (item.subtopology_id, item.partition, item.offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TaskIds(kipwire.Struct):
+class TaskIds(kipwire.FlexibleStruct):
     """Tasks of one subtopology, named by their partitions.
 
     Attributes:
@@ -400,10 +366,9 @@ class TaskIds(kipwire.Struct):
         partitions ([]int32): Partition numbers, one task each.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -415,16 +380,15 @@ class TaskIds(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -446,10 +410,8 @@ class TaskIds(kipwire.Struct):
         for item, (item.subtopology_id, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Assignment(kipwire.Struct):
+class Assignment(kipwire.FlexibleStruct):
     """The tasks of one member, sorted by role.
 
     Attributes:
@@ -458,11 +420,10 @@ class Assignment(kipwire.Struct):
         warmup_tasks ([]TaskIds): Tasks whose state the member builds up in order to become active on them later.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -497,10 +458,8 @@ class Assignment(kipwire.Struct):
         write_compact_structs(TaskIds, self.warmup_tasks, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Member(kipwire.Struct):
+class Member(kipwire.FlexibleStruct):
     """The members of the group at present.
 
     Attributes:
@@ -526,20 +485,19 @@ class Member(kipwire.Struct):
         is_classic (bool): true = the member still takes part by the classic rebalance protocol.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
-        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
-        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True),
+        kipwire.Field("client_id", "ClientId", "string", default=""),
+        kipwire.Field("client_host", "ClientHost", "string", default=""),
         kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
-        kipwire.Field("process_id", "ProcessId", "string", default="", compact=True),
+        kipwire.Field("process_id", "ProcessId", "string", default=""),
         kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
-        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue, compact=True),
-        kipwire.Field("task_offsets", "TaskOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
-        kipwire.Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
+        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue),
+        kipwire.Field("task_offsets", "TaskOffsets", "[]TaskOffset", struct=TaskOffset),
+        kipwire.Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", struct=TaskOffset),
         kipwire.Field("assignment", "Assignment", "Assignment", struct=Assignment),
         kipwire.Field("target_assignment", "TargetAssignment", "Assignment", struct=Assignment),
         kipwire.Field("is_classic", "IsClassic", "bool", default=False),
@@ -585,19 +543,17 @@ class Member(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         self.member_epoch, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.instance_id = data[pos:end].decode()
-            pos = end
+            self.instance_id, pos = data[pos:end].decode(), end
         else:
             self.instance_id = "" if size else None
         size = data[pos]
@@ -606,31 +562,27 @@ class Member(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack_id = data[pos:end].decode()
-            pos = end
+            self.rack_id, pos = data[pos:end].decode(), end
         else:
             self.rack_id = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_host = data[pos:end].decode()
-        pos = end
+        self.client_host, pos = data[pos:end].decode(), end
         self.topology_epoch, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.process_id = data[pos:end].decode()
-        pos = end
+        self.process_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size == 255:
@@ -702,10 +654,8 @@ class Member(kipwire.Struct):
         packed = pack_Bx(BOOL_BYTE[self.is_classic])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopologyDescriptionNode(kipwire.Struct):
+class TopologyDescriptionNode(kipwire.FlexibleStruct):
     """One node of a processor graph, such as a source, a processor or a sink.
 
     Attributes:
@@ -718,16 +668,13 @@ class TopologyDescriptionNode(kipwire.Struct):
         successors ([]string): Names of the nodes that receive this node's output.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("node_type", "NodeType", "int8", default=0),
-        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
-        kipwire.Field(
-            "sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"
-        ),
-        kipwire.Field("stores", "Stores", "[]string", compact=True),
-        kipwire.Field("successors", "Successors", "[]string", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", entity_type="topicName"),
+        kipwire.Field("sink_topic", "SinkTopic", "string", default=None, nullable=True, entity_type="topicName"),
+        kipwire.Field("stores", "Stores", "[]string"),
+        kipwire.Field("successors", "Successors", "[]string"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -752,11 +699,10 @@ class TopologyDescriptionNode(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.node_type, size = unpack_bB(data, pos)
         pos += 2
         self.source_topics, pos = read_compact_texts(data, pos, size)
@@ -766,8 +712,7 @@ class TopologyDescriptionNode(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.sink_topic = data[pos:end].decode()
-            pos = end
+            self.sink_topic, pos = data[pos:end].decode(), end
         else:
             self.sink_topic = "" if size else None
         size = data[pos]
@@ -797,10 +742,8 @@ class TopologyDescriptionNode(kipwire.Struct):
         write_compact_texts(self.successors, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopologyDescriptionSubtopology(kipwire.Struct):
+class TopologyDescriptionSubtopology(kipwire.FlexibleStruct):
     """One subtopology as a graph of nodes.
 
     Attributes:
@@ -808,10 +751,9 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
         nodes ([]TopologyDescriptionNode): The nodes of the graph; Successors holds the edges.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("nodes", "Nodes", "[]TopologyDescriptionNode", struct=TopologyDescriptionNode, compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("nodes", "Nodes", "[]TopologyDescriptionNode", struct=TopologyDescriptionNode),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -823,11 +765,10 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.nodes, pos = read_compact_structs(TopologyDescriptionNode, data, pos, size)
@@ -842,10 +783,8 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
         write_compact_structs(TopologyDescriptionNode, self.nodes, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopologyDescriptionGlobalStore(kipwire.Struct):
+class TopologyDescriptionGlobalStore(kipwire.FlexibleStruct):
     """A global state store, described by the two nodes that feed it.
 
     Attributes:
@@ -853,7 +792,6 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
         processor (TopologyDescriptionNode): Processor node that writes what was read into the store.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("source", "Source", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
         kipwire.Field("processor", "Processor", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
@@ -878,10 +816,8 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
         write_struct(TopologyDescriptionNode, self.processor, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopologyDescription(kipwire.Struct):
+class TopologyDescription(kipwire.FlexibleStruct):
     """The topology in terms of its processor nodes, for people and tools to look at. Since version 1.
 
     Attributes:
@@ -890,21 +826,12 @@ class TopologyDescription(kipwire.Struct):
             whole of a topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "subtopologies",
-            "Subtopologies",
-            "[]TopologyDescriptionSubtopology",
-            struct=TopologyDescriptionSubtopology,
-            compact=True,
+            "subtopologies", "Subtopologies", "[]TopologyDescriptionSubtopology", struct=TopologyDescriptionSubtopology
         ),
         kipwire.Field(
-            "global_stores",
-            "GlobalStores",
-            "[]TopologyDescriptionGlobalStore",
-            struct=TopologyDescriptionGlobalStore,
-            compact=True,
+            "global_stores", "GlobalStores", "[]TopologyDescriptionGlobalStore", struct=TopologyDescriptionGlobalStore
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -934,10 +861,8 @@ class TopologyDescription(kipwire.Struct):
         write_compact_structs(TopologyDescriptionGlobalStore, self.global_stores, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class DescribedGroup(kipwire.Struct):
+class DescribedGroup(kipwire.FlexibleStruct):
     """One description per requested group.
 
     Attributes:
@@ -962,16 +887,15 @@ class DescribedGroup(kipwire.Struct):
             known. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default=""),
         kipwire.Field("group_epoch", "GroupEpoch", "int32", default=0),
         kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
         kipwire.Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
-        kipwire.Field("members", "Members", "[]Member", struct=Member, compact=True),
+        kipwire.Field("members", "Members", "[]Member", struct=Member),
         kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
         kipwire.Field(
             "topology_description",
@@ -982,9 +906,7 @@ class DescribedGroup(kipwire.Struct):
             nullable=True,
         ),
         kipwire.Field("topology_description_status", "TopologyDescriptionStatus", "int8", default=0),
-        kipwire.Field(
-            "assignor_name", "AssignorName", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
+        kipwire.Field("assignor_name", "AssignorName", "string", default=None, nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -1025,24 +947,21 @@ class DescribedGroup(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_state = data[pos:end].decode()
-        pos = end
+        self.group_state, pos = data[pos:end].decode(), end
         self.group_epoch, self.assignment_epoch, size = unpack_iiB(data, pos)
         pos += 9
         if size == 255:
@@ -1068,8 +987,7 @@ class DescribedGroup(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.assignor_name = data[pos:end].decode()
-            pos = end
+            self.assignor_name, pos = data[pos:end].decode(), end
         else:
             self.assignor_name = "" if size else None
         self._unknown_tagged_fields = None
@@ -1115,10 +1033,8 @@ class DescribedGroup(kipwire.Struct):
             add(assignor_name)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class StreamsGroupDescribeResponse(kipwire.Message):
+class StreamsGroupDescribeResponse(kipwire.FlexibleMessage):
     """Describes streams groups as their coordinator sees them: epochs, topology, members and the tasks they run or shall
     run (KIP-1071).
 
@@ -1135,10 +1051,9 @@ class StreamsGroupDescribeResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -1158,5 +1073,3 @@ class StreamsGroupDescribeResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(DescribedGroup, self.groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -40,7 +40,7 @@ pack_iqx = struct.Struct(">iqx").pack
 pack_CopartitionGroup = RowPackers("*h", "*h", "*h")
 
 
-class KeyValue(kipwire.Struct):
+class KeyValue(kipwire.FlexibleStruct):
     """A pair of strings, used for client tags and topic settings.
 
     Attributes:
@@ -48,10 +48,9 @@ class KeyValue(kipwire.Struct):
         value (string): Value belonging to the key.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default=""),
+        kipwire.Field("value", "Value", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -63,18 +62,16 @@ class KeyValue(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.value = data[pos:end].decode()
-        pos = end
+        self.value, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -95,10 +92,8 @@ class KeyValue(kipwire.Struct):
         for item, (item.key, item.value) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicInfo(kipwire.Struct):
+class TopicInfo(kipwire.FlexibleStruct):
     """An internal topic that the topology needs and the broker may have to create.
 
     Attributes:
@@ -109,12 +104,11 @@ class TopicInfo(kipwire.Struct):
         topic_configs ([]KeyValue): Topic settings to use on creation.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "int32", default=0),
         kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue, compact=True),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -135,11 +129,10 @@ class TopicInfo(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.partitions, self.replication_factor, size = unpack_ihB(data, pos)
         pos += 7
         self.topic_configs, pos = read_compact_structs(KeyValue, data, pos, size)
@@ -155,10 +148,8 @@ class TopicInfo(kipwire.Struct):
         write_compact_structs(KeyValue, self.topic_configs, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CopartitionGroup(kipwire.Struct):
+class CopartitionGroup(kipwire.FlexibleStruct):
     """Groups of source topics that must have equal partition counts, for instance because they are joined.
 
     Attributes:
@@ -168,11 +159,10 @@ class CopartitionGroup(kipwire.Struct):
             repartition_source_topics list.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("source_topics", "SourceTopics", "[]int16", compact=True),
-        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]int16", compact=True),
-        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]int16"),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]int16"),
+        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -191,21 +181,21 @@ class CopartitionGroup(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        self.source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 2
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        self.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 2
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        self.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 2
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -234,10 +224,8 @@ class CopartitionGroup(kipwire.Struct):
         for item, (item.source_topics, item.source_topic_regex, item.repartition_source_topics) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Subtopology(kipwire.Struct):
+class Subtopology(kipwire.FlexibleStruct):
     """Connected parts of the topology that are processed independently of each other.
 
     Attributes:
@@ -251,21 +239,14 @@ class Subtopology(kipwire.Struct):
             instance because they are joined.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
-        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]string", compact=True),
-        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
-        kipwire.Field(
-            "repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True, entity_type="topicName"
-        ),
-        kipwire.Field(
-            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True
-        ),
-        kipwire.Field(
-            "copartition_groups", "CopartitionGroups", "[]CopartitionGroup", struct=CopartitionGroup, compact=True
-        ),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", entity_type="topicName"),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]string"),
+        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo),
+        kipwire.Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", entity_type="topicName"),
+        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo),
+        kipwire.Field("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", struct=CopartitionGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -292,11 +273,10 @@ class Subtopology(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.source_topics, pos = read_compact_texts(data, pos, size)
@@ -331,10 +311,8 @@ class Subtopology(kipwire.Struct):
         write_compact_structs(CopartitionGroup, self.copartition_groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Topology(kipwire.Struct):
+class Topology(kipwire.FlexibleStruct):
     """Structure of the application as far as the broker needs it for assignment and internal topics; sent on joining,
     otherwise null.
 
@@ -343,10 +321,9 @@ class Topology(kipwire.Struct):
         subtopologies ([]Subtopology): Connected parts of the topology that are processed independently of each other.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
-        kipwire.Field("subtopologies", "Subtopologies", "[]Subtopology", struct=Subtopology, compact=True),
+        kipwire.Field("subtopologies", "Subtopologies", "[]Subtopology", struct=Subtopology),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -367,10 +344,8 @@ class Topology(kipwire.Struct):
         write_compact_structs(Subtopology, self.subtopologies, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TaskIds(kipwire.Struct):
+class TaskIds(kipwire.FlexibleStruct):
     """A set of tasks of the same subtopology.
 
     Attributes:
@@ -378,10 +353,9 @@ class TaskIds(kipwire.Struct):
         partitions ([]int32): Partition numbers, each denoting one task of the subtopology.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -393,16 +367,15 @@ class TaskIds(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -424,10 +397,8 @@ class TaskIds(kipwire.Struct):
         for item, (item.subtopology_id, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Endpoint(kipwire.Struct):
+class Endpoint(kipwire.FlexibleStruct):
     """Network address under which an application instance can be reached.
 
     Attributes:
@@ -435,9 +406,8 @@ class Endpoint(kipwire.Struct):
         port (uint16): TCP port.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -450,11 +420,10 @@ class Endpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -468,10 +437,8 @@ class Endpoint(kipwire.Struct):
         packed = pack_Hx(self.port)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TaskOffset(kipwire.Struct):
+class TaskOffset(kipwire.FlexibleStruct):
     """A changelog position of one task, with which lag is judged.
 
     Attributes:
@@ -480,9 +447,8 @@ class TaskOffset(kipwire.Struct):
         offset (int64): Changelog offset of the task, added up over its state stores.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
     )
@@ -497,11 +463,10 @@ class TaskOffset(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         self.partition, self.offset, size = unpack_iqB(data, pos)
         pos += 13
         self._unknown_tagged_fields = None
@@ -521,10 +486,8 @@ class TaskOffset(kipwire.Struct):
         for item, (item.subtopology_id, item.partition, item.offset) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class StreamsGroupHeartbeatRequest(kipwire.Message):
+class StreamsGroupHeartbeatRequest(kipwire.FlexibleMessage):
     """Sent periodically by a Kafka Streams client to the group coordinator to join, stay in or leave a streams group and
     to report its tasks; the broker assigns tasks in return (KIP-1071).
 
@@ -568,41 +531,24 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
         kipwire.Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", default=0),
-        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True),
         kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
         kipwire.Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
-        kipwire.Field(
-            "active_tasks", "ActiveTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
-        ),
-        kipwire.Field(
-            "standby_tasks", "StandbyTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
-        ),
-        kipwire.Field(
-            "warmup_tasks", "WarmupTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
-        ),
-        kipwire.Field("process_id", "ProcessId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True),
+        kipwire.Field("process_id", "ProcessId", "string", default=None, nullable=True),
         kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
+        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", default=None, struct=KeyValue, nullable=True),
+        kipwire.Field("task_offsets", "TaskOffsets", "[]TaskOffset", default=None, struct=TaskOffset, nullable=True),
         kipwire.Field(
-            "client_tags", "ClientTags", "[]KeyValue", default=None, struct=KeyValue, nullable=True, compact=True
-        ),
-        kipwire.Field(
-            "task_offsets", "TaskOffsets", "[]TaskOffset", default=None, struct=TaskOffset, nullable=True, compact=True
-        ),
-        kipwire.Field(
-            "task_end_offsets",
-            "TaskEndOffsets",
-            "[]TaskOffset",
-            default=None,
-            struct=TaskOffset,
-            nullable=True,
-            compact=True,
+            "task_end_offsets", "TaskEndOffsets", "[]TaskOffset", default=None, struct=TaskOffset, nullable=True
         ),
         kipwire.Field("shutdown_application", "ShutdownApplication", "bool", default=False),
     )
@@ -651,26 +597,23 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         self.member_epoch, self.endpoint_information_epoch, size = unpack_iiB(data, pos)
         pos += 9
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.instance_id = data[pos:end].decode()
-            pos = end
+            self.instance_id, pos = data[pos:end].decode(), end
         else:
             self.instance_id = "" if size else None
         size = data[pos]
@@ -679,8 +622,7 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack_id = data[pos:end].decode()
-            pos = end
+            self.rack_id, pos = data[pos:end].decode(), end
         else:
             self.rack_id = "" if size else None
         self.rebalance_timeout_ms, size = unpack_iB(data, pos)
@@ -715,8 +657,7 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.process_id = data[pos:end].decode()
-            pos = end
+            self.process_id, pos = data[pos:end].decode(), end
         else:
             self.process_id = "" if size else None
         size = data[pos]
@@ -819,5 +760,3 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
             write_compact_structs(TaskOffset, self.task_end_offsets, add)
         packed = pack_Bx(BOOL_BYTE[self.shutdown_application])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

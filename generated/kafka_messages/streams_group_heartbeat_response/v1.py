@@ -26,7 +26,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_iiiq = struct.Struct(">iiiq").pack
 
 
-class Status(kipwire.Struct):
+class Status(kipwire.FlexibleStruct):
     """A condition of the group that the member should know about.
 
     Attributes:
@@ -35,10 +35,9 @@ class Status(kipwire.Struct):
         status_detail (string): Human-readable explanation of the condition.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("status_code", "StatusCode", "int8", default=0),
-        kipwire.Field("status_detail", "StatusDetail", "string", default="", compact=True),
+        kipwire.Field("status_detail", "StatusDetail", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -50,11 +49,10 @@ class Status(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.status_code, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.status_detail = data[pos:end].decode()
-        pos = end
+        self.status_detail, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -72,10 +70,8 @@ class Status(kipwire.Struct):
         for item, (item.status_code, item.status_detail) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TaskIds(kipwire.Struct):
+class TaskIds(kipwire.FlexibleStruct):
     """A set of tasks of the same subtopology.
 
     Attributes:
@@ -83,10 +79,9 @@ class TaskIds(kipwire.Struct):
         partitions ([]int32): Partition numbers, each denoting one task of the subtopology.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,16 +93,15 @@ class TaskIds(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -129,10 +123,8 @@ class TaskIds(kipwire.Struct):
         for item, (item.subtopology_id, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Endpoint(kipwire.Struct):
+class Endpoint(kipwire.FlexibleStruct):
     """Network address under which an application instance answers state queries.
 
     Attributes:
@@ -140,9 +132,8 @@ class Endpoint(kipwire.Struct):
         port (uint16): TCP port.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -155,11 +146,10 @@ class Endpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -173,10 +163,8 @@ class Endpoint(kipwire.Struct):
         packed = pack_Hx(self.port)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicPartition(kipwire.Struct):
+class TopicPartition(kipwire.FlexibleStruct):
     """Some partitions of one topic.
 
     Attributes:
@@ -184,10 +172,9 @@ class TopicPartition(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions within the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -199,16 +186,15 @@ class TopicPartition(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -230,10 +216,8 @@ class TopicPartition(kipwire.Struct):
         for item, (item.topic, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EndpointToPartitions(kipwire.Struct):
+class EndpointToPartitions(kipwire.FlexibleStruct):
     """Which instance hosts which partitions, for interactive queries; null if the member has this information already.
 
     Attributes:
@@ -242,13 +226,10 @@ class EndpointToPartitions(kipwire.Struct):
         standby_partitions ([]TopicPartition): Partitions for which the instance keeps standby copies of the state.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", struct=Endpoint),
-        kipwire.Field("active_partitions", "ActivePartitions", "[]TopicPartition", struct=TopicPartition, compact=True),
-        kipwire.Field(
-            "standby_partitions", "StandbyPartitions", "[]TopicPartition", struct=TopicPartition, compact=True
-        ),
+        kipwire.Field("active_partitions", "ActivePartitions", "[]TopicPartition", struct=TopicPartition),
+        kipwire.Field("standby_partitions", "StandbyPartitions", "[]TopicPartition", struct=TopicPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -281,10 +262,8 @@ class EndpointToPartitions(kipwire.Struct):
         write_compact_structs(TopicPartition, self.standby_partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class StreamsGroupHeartbeatResponse(kipwire.Message):
+class StreamsGroupHeartbeatResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to a streams group member's heartbeat, carrying its epoch and, when changed, its
     tasks and the endpoints of the group (KIP-1071).
 
@@ -323,26 +302,19 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
         kipwire.Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", default=0),
         kipwire.Field("task_offset_interval_ms", "TaskOffsetIntervalMs", "int32", default=0),
         kipwire.Field("acceptable_recovery_lag", "AcceptableRecoveryLag", "int64", default=-1, ignorable=True),
-        kipwire.Field("status", "Status", "[]Status", struct=Status, nullable=True, compact=True),
-        kipwire.Field(
-            "active_tasks", "ActiveTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
-        ),
-        kipwire.Field(
-            "standby_tasks", "StandbyTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
-        ),
-        kipwire.Field(
-            "warmup_tasks", "WarmupTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
-        ),
+        kipwire.Field("status", "Status", "[]Status", struct=Status, nullable=True),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True),
         kipwire.Field("topology_description_required", "TopologyDescriptionRequired", "bool", default=False),
         kipwire.Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", default=0),
         kipwire.Field(
@@ -352,7 +324,6 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
             default=None,
             struct=EndpointToPartitions,
             nullable=True,
-            compact=True,
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -400,17 +371,15 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (
             self.member_epoch,
             self.heartbeat_interval_ms,
@@ -494,5 +463,3 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
         else:
             write_compact_structs(EndpointToPartitions, self.partitions_by_user_endpoint, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -19,7 +19,7 @@ pack_Hx = struct.Struct(">Hx").pack
 pack_ii = struct.Struct(">ii").pack
 
 
-class Endpoint(kipwire.Struct):
+class Endpoint(kipwire.FlexibleStruct):
     """A network address given by the application.
 
     Attributes:
@@ -27,9 +27,8 @@ class Endpoint(kipwire.Struct):
         port (uint16): TCP port of the endpoint.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -42,11 +41,10 @@ class Endpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -60,10 +58,8 @@ class Endpoint(kipwire.Struct):
         packed = pack_Hx(self.port)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class KeyValue(kipwire.Struct):
+class KeyValue(kipwire.FlexibleStruct):
     """One tag, as a pair of key and value.
 
     Attributes:
@@ -71,10 +67,9 @@ class KeyValue(kipwire.Struct):
         value (string): The tag's value on this client.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default=""),
+        kipwire.Field("value", "Value", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -86,18 +81,16 @@ class KeyValue(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.value = data[pos:end].decode()
-        pos = end
+        self.value, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -118,10 +111,8 @@ class KeyValue(kipwire.Struct):
         for item, (item.key, item.value) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class StreamsGroupMemberMetadataValue(kipwire.Message):
+class StreamsGroupMemberMetadataValue(kipwire.FlexibleMessage):
     """Value of a record in __consumer_offsets with a streams group member's identity, process, endpoint and tags, written
     by the group coordinator (KIP-1071). A tombstone removes the member.
 
@@ -147,17 +138,16 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("instance_id", "InstanceId", "string", default="", nullable=True, compact=True),
-        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
-        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
-        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("instance_id", "InstanceId", "string", default="", nullable=True),
+        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True),
+        kipwire.Field("client_id", "ClientId", "string", default=""),
+        kipwire.Field("client_host", "ClientHost", "string", default=""),
         kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
         kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
-        kipwire.Field("process_id", "ProcessId", "string", default="", compact=True),
+        kipwire.Field("process_id", "ProcessId", "string", default=""),
         kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
-        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue, compact=True),
+        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -192,8 +182,7 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.instance_id = data[pos:end].decode()
-            pos = end
+            self.instance_id, pos = data[pos:end].decode(), end
         else:
             self.instance_id = "" if size else None
         size = data[pos]
@@ -202,31 +191,27 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack_id = data[pos:end].decode()
-            pos = end
+            self.rack_id, pos = data[pos:end].decode(), end
         else:
             self.rack_id = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.client_host = data[pos:end].decode()
-        pos = end
+        self.client_host, pos = data[pos:end].decode(), end
         self.rebalance_timeout_ms, self.topology_epoch, size = unpack_iiB(data, pos)
         pos += 9
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.process_id = data[pos:end].decode()
-        pos = end
+        self.process_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size == 255:
@@ -276,5 +261,3 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
             write_struct(Endpoint, self.user_endpoint, add)
         write_compact_structs(KeyValue, self.client_tags, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

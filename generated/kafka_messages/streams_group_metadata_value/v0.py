@@ -20,7 +20,7 @@ pack_i = struct.Struct(">i").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class LastAssignmentConfig(kipwire.Struct):
+class LastAssignmentConfig(kipwire.FlexibleStruct):
     """One setting that was in force when tasks were last assigned.
 
     Attributes:
@@ -28,10 +28,9 @@ class LastAssignmentConfig(kipwire.Struct):
         value (string): Value the setting had, as text.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default=""),
+        kipwire.Field("value", "Value", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -43,18 +42,16 @@ class LastAssignmentConfig(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.value = data[pos:end].decode()
-        pos = end
+        self.value, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -75,10 +72,8 @@ class LastAssignmentConfig(kipwire.Struct):
         for item, (item.key, item.value) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class StreamsGroupMetadataValue(kipwire.Message):
+class StreamsGroupMetadataValue(kipwire.FlexibleMessage):
     """Record value in __consumer_offsets with a streams group's epoch and what its assignment was last based on
     (KIP-1071).
 
@@ -102,7 +97,6 @@ class StreamsGroupMetadataValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0),
@@ -113,7 +107,6 @@ class StreamsGroupMetadataValue(kipwire.Message):
             "[]LastAssignmentConfig",
             struct=LastAssignmentConfig,
             nullable=True,
-            compact=True,
             tag=1,
         ),
         kipwire.Field(
@@ -187,7 +180,7 @@ class StreamsGroupMetadataValue(kipwire.Message):
             add = parts.append
             add(pack_i(self.validated_topology_epoch))
             fields.append((0, b"".join(parts)))
-        if not is_empty(self.last_assignment_configs):
+        if self.last_assignment_configs != [] and not is_empty(self.last_assignment_configs):
             parts = []
             add = parts.append
             if self.last_assignment_configs is None:
@@ -206,5 +199,3 @@ class StreamsGroupMetadataValue(kipwire.Message):
             add(pack_i(self.failed_description_topology_epoch))
             fields.append((3, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -14,7 +14,7 @@ from kipwire.wire import read_tag_section, tag_section, write_size, write_string
 __all__ = ["TaskIds", "StreamsGroupTargetAssignmentMemberValue"]
 
 
-class TaskIds(kipwire.Struct):
+class TaskIds(kipwire.FlexibleStruct):
     """The tasks of one subtopology, one task per partition number.
 
     Attributes:
@@ -22,10 +22,9 @@ class TaskIds(kipwire.Struct):
         partitions ([]int32): Numbers of the input partitions, each of which stands for one task.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -37,16 +36,15 @@ class TaskIds(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -68,10 +66,8 @@ class TaskIds(kipwire.Struct):
         for item, (item.subtopology_id, item.partitions) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class StreamsGroupTargetAssignmentMemberValue(kipwire.Message):
+class StreamsGroupTargetAssignmentMemberValue(kipwire.FlexibleMessage):
     """Value of a record in __consumer_offsets with a streams group member's target assignment: the tasks it is to run once
     the group has settled (KIP-1071).
 
@@ -88,11 +84,10 @@ class StreamsGroupTargetAssignmentMemberValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -126,5 +121,3 @@ class StreamsGroupTargetAssignmentMemberValue(kipwire.Message):
         write_compact_structs(TaskIds, self.standby_tasks, add)
         write_compact_structs(TaskIds, self.warmup_tasks, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,7 @@ pack_b = struct.Struct(">b").pack
 pack_i = struct.Struct(">i").pack
 
 
-class TopologyDescriptionNode(kipwire.Struct):
+class TopologyDescriptionNode(kipwire.FlexibleStruct):
     """One node of the graph: a source, a processor or a sink.
 
     Attributes:
@@ -39,16 +39,13 @@ class TopologyDescriptionNode(kipwire.Struct):
         successors ([]string): Names of the nodes that receive this node's output; empty = none.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("node_type", "NodeType", "int8", default=0),
-        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
-        kipwire.Field(
-            "sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"
-        ),
-        kipwire.Field("stores", "Stores", "[]string", compact=True),
-        kipwire.Field("successors", "Successors", "[]string", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", entity_type="topicName"),
+        kipwire.Field("sink_topic", "SinkTopic", "string", default=None, nullable=True, entity_type="topicName"),
+        kipwire.Field("stores", "Stores", "[]string"),
+        kipwire.Field("successors", "Successors", "[]string"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -73,11 +70,10 @@ class TopologyDescriptionNode(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.node_type, size = unpack_bB(data, pos)
         pos += 2
         self.source_topics, pos = read_compact_texts(data, pos, size)
@@ -87,8 +83,7 @@ class TopologyDescriptionNode(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.sink_topic = data[pos:end].decode()
-            pos = end
+            self.sink_topic, pos = data[pos:end].decode(), end
         else:
             self.sink_topic = "" if size else None
         size = data[pos]
@@ -118,10 +113,8 @@ class TopologyDescriptionNode(kipwire.Struct):
         write_compact_texts(self.successors, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopologyDescriptionSubtopology(kipwire.Struct):
+class TopologyDescriptionSubtopology(kipwire.FlexibleStruct):
     """One subtopology with the graph of its nodes.
 
     Attributes:
@@ -129,10 +122,9 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
         nodes ([]TopologyDescriptionNode): The sources, processors and sinks that make up the subtopology.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("nodes", "Nodes", "[]TopologyDescriptionNode", struct=TopologyDescriptionNode, compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("nodes", "Nodes", "[]TopologyDescriptionNode", struct=TopologyDescriptionNode),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -144,11 +136,10 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.nodes, pos = read_compact_structs(TopologyDescriptionNode, data, pos, size)
@@ -163,10 +154,8 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
         write_compact_structs(TopologyDescriptionNode, self.nodes, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopologyDescriptionGlobalStore(kipwire.Struct):
+class TopologyDescriptionGlobalStore(kipwire.FlexibleStruct):
     """A global state store, shown as the pair of nodes that keeps it up to date.
 
     Attributes:
@@ -174,7 +163,6 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
         processor (TopologyDescriptionNode): The processor node that writes what was read into the global store.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("source", "Source", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
         kipwire.Field("processor", "Processor", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
@@ -199,10 +187,8 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
         write_struct(TopologyDescriptionNode, self.processor, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopologyDescription(kipwire.Struct):
+class TopologyDescription(kipwire.FlexibleStruct):
     """A whole topology: its connected parts and its global state stores.
 
     Attributes:
@@ -212,21 +198,12 @@ class TopologyDescription(kipwire.Struct):
             application fills completely; empty = none.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "subtopologies",
-            "Subtopologies",
-            "[]TopologyDescriptionSubtopology",
-            struct=TopologyDescriptionSubtopology,
-            compact=True,
+            "subtopologies", "Subtopologies", "[]TopologyDescriptionSubtopology", struct=TopologyDescriptionSubtopology
         ),
         kipwire.Field(
-            "global_stores",
-            "GlobalStores",
-            "[]TopologyDescriptionGlobalStore",
-            struct=TopologyDescriptionGlobalStore,
-            compact=True,
+            "global_stores", "GlobalStores", "[]TopologyDescriptionGlobalStore", struct=TopologyDescriptionGlobalStore
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -256,10 +233,8 @@ class TopologyDescription(kipwire.Struct):
         write_compact_structs(TopologyDescriptionGlobalStore, self.global_stores, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
+class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.FlexibleMessage):
     """Sent by a Kafka Streams client to its group coordinator to hand over a description of the application's topology,
     with its nodes, topics and state stores, for tools and operators to look at.
 
@@ -278,10 +253,9 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
         kipwire.Field("topology_description", "TopologyDescription", "TopologyDescription", struct=TopologyDescription),
     )
@@ -304,18 +278,16 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (self.topology_epoch,) = unpack_i(data, pos)
         pos += 4
         self.topology_description, pos = read_struct(TopologyDescription, data, pos)
@@ -334,5 +306,3 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
         add(pack_i(self.topology_epoch))
         write_struct(TopologyDescription, self.topology_description, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -29,7 +29,6 @@ class StreamsGroupTopologyKey(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("group_id", "GroupId", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -42,8 +41,7 @@ class StreamsGroupTopologyKey(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

@@ -22,7 +22,7 @@ pack_ih = struct.Struct(">ih").pack
 pack_CopartitionGroup = RowPackers("*h", "*h", "*h")
 
 
-class TopicConfig(kipwire.Struct):
+class TopicConfig(kipwire.FlexibleStruct):
     """One configuration setting of an internal topic.
 
     Attributes:
@@ -30,10 +30,9 @@ class TopicConfig(kipwire.Struct):
         value (string): Value of the topic setting, as text.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "key", "string", default="", compact=True),
-        kipwire.Field("value", "value", "string", default="", compact=True),
+        kipwire.Field("key", "key", "string", default=""),
+        kipwire.Field("value", "value", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,18 +44,16 @@ class TopicConfig(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.value = data[pos:end].decode()
-        pos = end
+        self.value, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -77,10 +74,8 @@ class TopicConfig(kipwire.Struct):
         for item, (item.key, item.value) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicInfo(kipwire.Struct):
+class TopicInfo(kipwire.FlexibleStruct):
     """How an internal topic of the application is to be created.
 
     Attributes:
@@ -90,12 +85,11 @@ class TopicInfo(kipwire.Struct):
         topic_configs ([]TopicConfig): Settings with which the topic is to be created.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("partitions", "Partitions", "int32", default=0),
         kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        kipwire.Field("topic_configs", "TopicConfigs", "[]TopicConfig", struct=TopicConfig, compact=True),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]TopicConfig", struct=TopicConfig),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -116,11 +110,10 @@ class TopicInfo(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.partitions, self.replication_factor, size = unpack_ihB(data, pos)
         pos += 7
         self.topic_configs, pos = read_compact_structs(TopicConfig, data, pos, size)
@@ -136,10 +129,8 @@ class TopicInfo(kipwire.Struct):
         write_compact_structs(TopicConfig, self.topic_configs, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class CopartitionGroup(kipwire.Struct):
+class CopartitionGroup(kipwire.FlexibleStruct):
     """Groups of input topics that must have equal partition counts, because their records are joined or merged by key.
 
     Attributes:
@@ -151,11 +142,10 @@ class CopartitionGroup(kipwire.Struct):
             subtopology's repartition_source_topics.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("source_topics", "SourceTopics", "[]int16", compact=True),
-        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]int16", compact=True),
-        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]int16"),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]int16"),
+        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -174,21 +164,21 @@ class CopartitionGroup(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        self.source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 2
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        self.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 2
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        self.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 2
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -217,10 +207,8 @@ class CopartitionGroup(kipwire.Struct):
         for item, (item.source_topics, item.source_topic_regex, item.repartition_source_topics) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Subtopology(kipwire.Struct):
+class Subtopology(kipwire.FlexibleStruct):
     """The independent parts of the topology; each is run as one task per partition of its input.
 
     Attributes:
@@ -235,19 +223,14 @@ class Subtopology(kipwire.Struct):
             their records are joined or merged by key.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True),
-        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]string", compact=True),
-        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
-        kipwire.Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True),
-        kipwire.Field(
-            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True
-        ),
-        kipwire.Field(
-            "copartition_groups", "CopartitionGroups", "[]CopartitionGroup", struct=CopartitionGroup, compact=True
-        ),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default=""),
+        kipwire.Field("source_topics", "SourceTopics", "[]string"),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]string"),
+        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo),
+        kipwire.Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string"),
+        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo),
+        kipwire.Field("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", struct=CopartitionGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -274,11 +257,10 @@ class Subtopology(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.subtopology_id = data[pos:end].decode()
-        pos = end
+        self.subtopology_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.source_topics, pos = read_compact_texts(data, pos, size)
@@ -313,10 +295,8 @@ class Subtopology(kipwire.Struct):
         write_compact_structs(CopartitionGroup, self.copartition_groups, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class StreamsGroupTopologyValue(kipwire.Message):
+class StreamsGroupTopologyValue(kipwire.FlexibleMessage):
     """Record value in the internal __consumer_offsets topic: the processing topology of a streams group, from which tasks
     and internal topics are derived (KIP-1071).
 
@@ -332,10 +312,9 @@ class StreamsGroupTopologyValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
-        kipwire.Field("subtopologies", "Subtopologies", "[]Subtopology", struct=Subtopology, compact=True),
+        kipwire.Field("subtopologies", "Subtopologies", "[]Subtopology", struct=Subtopology),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -355,5 +334,3 @@ class StreamsGroupTopologyValue(kipwire.Message):
         add(pack_i(self.epoch))
         write_compact_structs(Subtopology, self.subtopologies, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -29,7 +29,6 @@ class TaskId(kipwire.Struct):
         partition (int32): Index of the input partition the task processes.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
         kipwire.Field("partition", "partition", "int32", default=0),
@@ -75,7 +74,6 @@ class SubscriptionInfoData(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 1
     MAX_VERSION = 11
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("version", "version", "int32", default=0),
         kipwire.Field("process_id", "processId", "uuid", default=ZERO_UUID),

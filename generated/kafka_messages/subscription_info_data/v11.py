@@ -38,7 +38,6 @@ class TaskOffsetSum(kipwire.Struct):
             if topologies are not named.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
         kipwire.Field("partition", "partition", "int32", default=0),
@@ -64,8 +63,7 @@ class TaskOffsetSum(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.named_topology = data[pos:end].decode()
-            pos = end
+            self.named_topology, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -87,7 +85,6 @@ class ClientTag(kipwire.Struct):
         value (bytes): Value of the tag, as text bytes.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "key", "bytes", default=b""),
         kipwire.Field("value", "value", "bytes", default=b""),
@@ -104,15 +101,13 @@ class ClientTag(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.key = data[pos:end]
-        pos = end
+        self.key, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.value = data[pos:end]
-        pos = end
+        self.value, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -154,7 +149,6 @@ class SubscriptionInfoData(kipwire.Message):
     VERSION: typing.ClassVar[int] = 11
     MIN_VERSION = 1
     MAX_VERSION = 11
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("version", "version", "int32", default=0),
         kipwire.Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
@@ -195,8 +189,7 @@ class SubscriptionInfoData(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.user_end_point = data[pos:end]
-        pos = end
+        self.user_end_point, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.task_offset_sums, pos = read_structs(TaskOffsetSum, data, pos, size)

@@ -31,7 +31,6 @@ class TaskId(kipwire.Struct):
         partition (int32): Index of the input partition the task processes.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
         kipwire.Field("partition", "partition", "int32", default=0),
@@ -81,7 +80,6 @@ class SubscriptionInfoData(kipwire.Message):
     VERSION: typing.ClassVar[int] = 3
     MIN_VERSION = 1
     MAX_VERSION = 11
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("version", "version", "int32", default=0),
         kipwire.Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
@@ -122,8 +120,7 @@ class SubscriptionInfoData(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.user_end_point = data[pos:end]
-        pos = end
+        self.user_end_point, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

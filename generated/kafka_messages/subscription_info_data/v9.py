@@ -35,7 +35,6 @@ class PartitionToOffsetSum(kipwire.Struct):
             and running, so fully caught up.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition", "partition", "int32", default=0),
         kipwire.Field("offset_sum", "offsetSum", "int64", default=0),
@@ -70,7 +69,6 @@ class TaskOffsetSum(kipwire.Struct):
             Versions 7 to 9; later each task has an entry of its own.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
         kipwire.Field(
@@ -122,7 +120,6 @@ class SubscriptionInfoData(kipwire.Message):
     VERSION: typing.ClassVar[int] = 9
     MIN_VERSION = 1
     MAX_VERSION = 11
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("version", "version", "int32", default=0),
         kipwire.Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
@@ -160,8 +157,7 @@ class SubscriptionInfoData(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.user_end_point = data[pos:end]
-        pos = end
+        self.user_end_point, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.task_offset_sums, pos = read_structs(TaskOffsetSum, data, pos, size)

@@ -30,7 +30,6 @@ class SyncGroupRequestAssignment(kipwire.Struct):
             partitions.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("assignment", "Assignment", "bytes", default=b""),
@@ -47,15 +46,13 @@ class SyncGroupRequestAssignment(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.assignment = data[pos:end]
-        pos = end
+        self.assignment, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -88,7 +85,6 @@ class SyncGroupRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("generation_id", "GenerationId", "int32", default=0),
@@ -116,15 +112,13 @@ class SyncGroupRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         self.generation_id, size = unpack_ih(data, pos)
         pos += 6
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.assignments, pos = read_structs(SyncGroupRequestAssignment, data, pos, size)

@@ -18,7 +18,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_i = struct.Struct(">i").pack
 
 
-class SyncGroupRequestAssignment(kipwire.Struct):
+class SyncGroupRequestAssignment(kipwire.FlexibleStruct):
     """Assignments for all members, filled in by the group leader only; the others send an empty list.
 
     Attributes:
@@ -27,10 +27,9 @@ class SyncGroupRequestAssignment(kipwire.Struct):
             partitions.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field("assignment", "Assignment", "bytes", default=b"", compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -42,23 +41,21 @@ class SyncGroupRequestAssignment(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.assignment = data[pos:end]
-        pos = end
+        self.assignment, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -72,16 +69,15 @@ class SyncGroupRequestAssignment(kipwire.Struct):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(assignment)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class SyncGroupRequest(kipwire.Message):
+class SyncGroupRequest(kipwire.FlexibleMessage):
     """Sent by every member of a classic group to the coordinator after joining a generation: the leader delivers the
     assignments it computed, the others ask for theirs.
 
@@ -106,25 +102,14 @@ class SyncGroupRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("generation_id", "GenerationId", "int32", default=0),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field(
-            "protocol_type", "ProtocolType", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
-        kipwire.Field(
-            "protocol_name", "ProtocolName", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
-        kipwire.Field(
-            "assignments",
-            "Assignments",
-            "[]SyncGroupRequestAssignment",
-            struct=SyncGroupRequestAssignment,
-            compact=True,
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("protocol_name", "ProtocolName", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("assignments", "Assignments", "[]SyncGroupRequestAssignment", struct=SyncGroupRequestAssignment),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -151,26 +136,23 @@ class SyncGroupRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         self.generation_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         else:
             self.group_instance_id = "" if size else None
         size = data[pos]
@@ -179,8 +161,7 @@ class SyncGroupRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.protocol_type = data[pos:end].decode()
-            pos = end
+            self.protocol_type, pos = data[pos:end].decode(), end
         else:
             self.protocol_type = "" if size else None
         size = data[pos]
@@ -189,8 +170,7 @@ class SyncGroupRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.protocol_name = data[pos:end].decode()
-            pos = end
+            self.protocol_name, pos = data[pos:end].decode(), end
         else:
             self.protocol_name = "" if size else None
         size = data[pos]
@@ -232,5 +212,3 @@ class SyncGroupRequest(kipwire.Message):
             add(protocol_name)
         write_compact_structs(SyncGroupRequestAssignment, self.assignments, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -30,7 +30,6 @@ class SyncGroupResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("assignment", "Assignment", "bytes", default=b""),
@@ -47,8 +46,7 @@ class SyncGroupResponse(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.assignment = data[pos:end]
-        pos = end
+        self.assignment, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

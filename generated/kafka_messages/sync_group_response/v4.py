@@ -15,7 +15,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
 
 
-class SyncGroupResponse(kipwire.Message):
+class SyncGroupResponse(kipwire.FlexibleMessage):
     """The coordinator's answer with the member's own assignment in the current generation of a classic group.
 
     Attributes:
@@ -32,11 +32,10 @@ class SyncGroupResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("assignment", "Assignment", "bytes", default=b"", compact=True),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -49,16 +48,15 @@ class SyncGroupResponse(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.assignment = data[pos:end]
-        pos = end
+        self.assignment, pos = data[pos:end], end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -69,10 +67,9 @@ class SyncGroupResponse(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(assignment)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

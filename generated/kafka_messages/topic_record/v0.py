@@ -17,7 +17,7 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 pack_16sx = struct.Struct(">16sx").pack
 
 
-class TopicRecord(kipwire.Message):
+class TopicRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log that says a topic was created; its partitions follow in records of their own
     (KIP-631).
 
@@ -32,9 +32,8 @@ class TopicRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -47,11 +46,10 @@ class TopicRecord(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
         self.topic_id = uuid_from(topic_id)
@@ -65,5 +63,3 @@ class TopicRecord(kipwire.Message):
         add(name)
         packed = pack_16sx(self.topic_id.bytes)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -28,7 +28,6 @@ class TransactionLogKey(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("transactional_id", "TransactionalId", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -41,8 +40,7 @@ class TransactionLogKey(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

@@ -31,7 +31,6 @@ class PartitionsSchema(kipwire.Struct):
         partition_ids ([]int32): Numbers of the participating partitions within the topic.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default=""),
         kipwire.Field("partition_ids", "PartitionIds", "[]int32"),
@@ -48,8 +47,7 @@ class PartitionsSchema(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partition_ids = [*UNPACK_INT32[size](data, pos)] if size else []
@@ -90,7 +88,6 @@ class TransactionLogValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),

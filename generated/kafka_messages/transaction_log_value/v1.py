@@ -24,7 +24,7 @@ pack_qhib = struct.Struct(">qhib").pack
 pack_qqx = struct.Struct(">qqx").pack
 
 
-class PartitionsSchema(kipwire.Struct):
+class PartitionsSchema(kipwire.FlexibleStruct):
     """Partitions that take part in the transaction, by topic; null when the transaction is empty.
 
     Attributes:
@@ -32,10 +32,9 @@ class PartitionsSchema(kipwire.Struct):
         partition_ids ([]int32): Numbers of the participating partitions within the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True),
-        kipwire.Field("partition_ids", "PartitionIds", "[]int32", compact=True),
+        kipwire.Field("topic", "Topic", "string", default=""),
+        kipwire.Field("partition_ids", "PartitionIds", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -47,16 +46,15 @@ class PartitionsSchema(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partition_ids = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partition_ids = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -78,10 +76,8 @@ class PartitionsSchema(kipwire.Struct):
         for item, (item.topic, item.partition_ids) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TransactionLogValue(kipwire.Message):
+class TransactionLogValue(kipwire.FlexibleMessage):
     """Value of a __transaction_state record: all the transaction coordinator needs to go on with a transactional id after
     a failover (KIP-98). Version 1 adds tagged fields (KIP-890).
 
@@ -112,7 +108,6 @@ class TransactionLogValue(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0),
         kipwire.Field("previous_producer_id", "PreviousProducerId", "int64", default=-1, tag=0),
@@ -127,7 +122,6 @@ class TransactionLogValue(kipwire.Message):
             "[]PartitionsSchema",
             struct=PartitionsSchema,
             nullable=True,
-            compact=True,
         ),
         kipwire.Field("transaction_last_update_timestamp_ms", "TransactionLastUpdateTimestampMs", "int64", default=0),
         kipwire.Field("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", default=0),
@@ -232,5 +226,3 @@ class TransactionLogValue(kipwire.Message):
             add(pack_h(self.next_producer_epoch))
             fields.append((3, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

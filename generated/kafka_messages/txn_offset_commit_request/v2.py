@@ -33,7 +33,6 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
         committed_metadata (string, nullable): Free text the client wants to keep with the offset; may be null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
@@ -64,8 +63,7 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.committed_metadata = data[pos:end].decode()
-            pos = end
+            self.committed_metadata, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -87,7 +85,6 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
         partitions ([]TxnOffsetCommitRequestPartition): Partitions of the topic with the offsets to commit.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field(
@@ -106,8 +103,7 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         self.partitions, pos = read_structs(TxnOffsetCommitRequestPartition, data, pos, size)
@@ -140,7 +136,6 @@ class TxnOffsetCommitRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
@@ -171,15 +166,13 @@ class TxnOffsetCommitRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         self.producer_id, self.producer_epoch, size = unpack_qhi(data, pos)
         pos += 14
         self.topics, pos = read_structs(TxnOffsetCommitRequestTopic, data, pos, size)

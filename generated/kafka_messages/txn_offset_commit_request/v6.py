@@ -23,7 +23,7 @@ pack_iqi = struct.Struct(">iqi").pack
 pack_qhi = struct.Struct(">qhi").pack
 
 
-class TxnOffsetCommitRequestPartition(kipwire.Struct):
+class TxnOffsetCommitRequestPartition(kipwire.FlexibleStruct):
     """Partitions of the topic with the offsets to commit.
 
     Attributes:
@@ -34,12 +34,11 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
         committed_metadata (string, nullable): Free text the client wants to keep with the offset; may be null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
         kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True, compact=True),
+        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -64,8 +63,7 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.committed_metadata = data[pos:end].decode()
-            pos = end
+            self.committed_metadata, pos = data[pos:end].decode(), end
         else:
             self.committed_metadata = "" if size else None
         self._unknown_tagged_fields = None
@@ -93,10 +91,8 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TxnOffsetCommitRequestTopic(kipwire.Struct):
+class TxnOffsetCommitRequestTopic(kipwire.FlexibleStruct):
     """Topics with offsets to commit.
 
     Attributes:
@@ -104,15 +100,10 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
         partitions ([]TxnOffsetCommitRequestPartition): Partitions of the topic with the offsets to commit.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]TxnOffsetCommitRequestPartition",
-            struct=TxnOffsetCommitRequestPartition,
-            compact=True,
+            "partitions", "Partitions", "[]TxnOffsetCommitRequestPartition", struct=TxnOffsetCommitRequestPartition
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -137,10 +128,8 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
         write_compact_structs(TxnOffsetCommitRequestPartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TxnOffsetCommitRequest(kipwire.Message):
+class TxnOffsetCommitRequest(kipwire.FlexibleMessage):
     """Sent by a transactional producer to the group coordinator to commit consumer offsets as part of its transaction;
     they take effect only if the transaction commits (KIP-98).
 
@@ -164,20 +153,15 @@ class TxnOffsetCommitRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
-        ),
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
         kipwire.Field("generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", default=-1),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field(
-            "topics", "Topics", "[]TxnOffsetCommitRequestTopic", struct=TxnOffsetCommitRequestTopic, compact=True
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True),
+        kipwire.Field("topics", "Topics", "[]TxnOffsetCommitRequestTopic", struct=TxnOffsetCommitRequestTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -206,33 +190,29 @@ class TxnOffsetCommitRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.transactional_id = data[pos:end].decode()
-        pos = end
+        self.transactional_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         self.producer_id, self.producer_epoch, self.generation_id_or_member_epoch, size = unpack_qhiB(data, pos)
         pos += 15
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.member_id = data[pos:end].decode()
-        pos = end
+        self.member_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.group_instance_id = data[pos:end].decode()
-            pos = end
+            self.group_instance_id, pos = data[pos:end].decode(), end
         else:
             self.group_instance_id = "" if size else None
         size = data[pos]
@@ -264,5 +244,3 @@ class TxnOffsetCommitRequest(kipwire.Message):
             add(group_instance_id)
         write_compact_structs(TxnOffsetCommitRequestTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

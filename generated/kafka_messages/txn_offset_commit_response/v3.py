@@ -19,7 +19,7 @@ pack_i = struct.Struct(">i").pack
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class TxnOffsetCommitResponsePartition(kipwire.Struct):
+class TxnOffsetCommitResponsePartition(kipwire.FlexibleStruct):
     """Results of the topic's partitions.
 
     Attributes:
@@ -28,7 +28,6 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
             transaction ends.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -56,10 +55,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
         for item, (item.partition_index, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TxnOffsetCommitResponseTopic(kipwire.Struct):
+class TxnOffsetCommitResponseTopic(kipwire.FlexibleStruct):
     """Results grouped by topic.
 
     Attributes:
@@ -67,15 +64,10 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
         partitions ([]TxnOffsetCommitResponsePartition): Results of the topic's partitions.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]TxnOffsetCommitResponsePartition",
-            struct=TxnOffsetCommitResponsePartition,
-            compact=True,
+            "partitions", "Partitions", "[]TxnOffsetCommitResponsePartition", struct=TxnOffsetCommitResponsePartition
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -88,11 +80,10 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(TxnOffsetCommitResponsePartition, data, pos, size)
@@ -107,10 +98,8 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
         write_compact_structs(TxnOffsetCommitResponsePartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TxnOffsetCommitResponse(kipwire.Message):
+class TxnOffsetCommitResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to TxnOffsetCommit with one result per partition (KIP-98).
 
     Attributes:
@@ -126,12 +115,9 @@ class TxnOffsetCommitResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "topics", "Topics", "[]TxnOffsetCommitResponseTopic", struct=TxnOffsetCommitResponseTopic, compact=True
-        ),
+        kipwire.Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", struct=TxnOffsetCommitResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -151,5 +137,3 @@ class TxnOffsetCommitResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(TxnOffsetCommitResponseTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

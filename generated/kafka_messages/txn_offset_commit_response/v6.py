@@ -23,7 +23,7 @@ pack_i = struct.Struct(">i").pack
 pack_ihx = struct.Struct(">ihx").pack
 
 
-class TxnOffsetCommitResponsePartition(kipwire.Struct):
+class TxnOffsetCommitResponsePartition(kipwire.FlexibleStruct):
     """Results of the topic's partitions.
 
     Attributes:
@@ -32,7 +32,6 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
             transaction ends.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -60,10 +59,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
         for item, (item.partition_index, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TxnOffsetCommitResponseTopic(kipwire.Struct):
+class TxnOffsetCommitResponseTopic(kipwire.FlexibleStruct):
     """Results grouped by topic.
 
     Attributes:
@@ -71,15 +68,10 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
         partitions ([]TxnOffsetCommitResponsePartition): Results of the topic's partitions.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]TxnOffsetCommitResponsePartition",
-            struct=TxnOffsetCommitResponsePartition,
-            compact=True,
+            "partitions", "Partitions", "[]TxnOffsetCommitResponsePartition", struct=TxnOffsetCommitResponsePartition
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -104,10 +96,8 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
         write_compact_structs(TxnOffsetCommitResponsePartition, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TxnOffsetCommitResponse(kipwire.Message):
+class TxnOffsetCommitResponse(kipwire.FlexibleMessage):
     """The group coordinator's answer to TxnOffsetCommit with one result per partition (KIP-98).
 
     Attributes:
@@ -123,12 +113,9 @@ class TxnOffsetCommitResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "topics", "Topics", "[]TxnOffsetCommitResponseTopic", struct=TxnOffsetCommitResponseTopic, compact=True
-        ),
+        kipwire.Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", struct=TxnOffsetCommitResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -148,5 +135,3 @@ class TxnOffsetCommitResponse(kipwire.Message):
         add(pack_i(self.throttle_time_ms))
         write_compact_structs(TxnOffsetCommitResponseTopic, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

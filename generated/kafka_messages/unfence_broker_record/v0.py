@@ -15,7 +15,7 @@ unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class UnfenceBrokerRecord(kipwire.Message):
+class UnfenceBrokerRecord(kipwire.FlexibleMessage):
     """Record of the KRaft metadata log that marks a fenced broker as active again; newer metadata versions use
     BrokerRegistrationChangeRecord instead.
 
@@ -30,7 +30,6 @@ class UnfenceBrokerRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("id", "Id", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("epoch", "Epoch", "int64", default=0),
@@ -51,5 +50,3 @@ class UnfenceBrokerRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqx(self.id, self.epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

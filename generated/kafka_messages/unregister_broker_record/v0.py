@@ -15,7 +15,7 @@ unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_iqx = struct.Struct(">iqx").pack
 
 
-class UnregisterBrokerRecord(kipwire.Message):
+class UnregisterBrokerRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log which states that the registration of a broker has been removed from the cluster.
 
     Attributes:
@@ -30,7 +30,6 @@ class UnregisterBrokerRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
@@ -51,5 +50,3 @@ class UnregisterBrokerRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqx(self.broker_id, self.broker_epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_ix = struct.Struct(">ix").pack
 
 
-class UnregisterBrokerRequest(kipwire.Message):
+class UnregisterBrokerRequest(kipwire.FlexibleMessage):
     """Sent by an admin client to remove the registration of a broker that has left a KRaft cluster for good.
 
     Attributes:
@@ -29,7 +29,6 @@ class UnregisterBrokerRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -46,5 +45,3 @@ class UnregisterBrokerRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ix(self.broker_id)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_ix = struct.Struct(">ix").pack
 
 
-class UnregisterControllerRecord(kipwire.Message):
+class UnregisterControllerRecord(kipwire.FlexibleMessage):
     """Metadata log record that removes the registration of a controller.
 
     Attributes:
@@ -28,7 +28,6 @@ class UnregisterControllerRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("controller_id", "ControllerId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,5 +44,3 @@ class UnregisterControllerRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ix(self.controller_id)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

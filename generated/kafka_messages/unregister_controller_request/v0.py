@@ -15,7 +15,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_ix = struct.Struct(">ix").pack
 
 
-class UnregisterControllerRequest(kipwire.Message):
+class UnregisterControllerRequest(kipwire.FlexibleMessage):
     """Asks the active controller to remove the registration of a KRaft controller from the cluster metadata, for instance
     after the node was decommissioned.
 
@@ -30,7 +30,6 @@ class UnregisterControllerRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("controller_id", "ControllerId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -47,5 +46,3 @@ class UnregisterControllerRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ix(self.controller_id)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

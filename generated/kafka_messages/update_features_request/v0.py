@@ -20,7 +20,7 @@ pack_hBx = struct.Struct(">hBx").pack
 pack_i = struct.Struct(">i").pack
 
 
-class FeatureUpdateKey(kipwire.Struct):
+class FeatureUpdateKey(kipwire.FlexibleStruct):
     """The changes to make, at most one per feature.
 
     Attributes:
@@ -31,9 +31,8 @@ class FeatureUpdateKey(kipwire.Struct):
             for later ones.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
+        kipwire.Field("feature", "Feature", "string", default="", map_key=True),
         kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
         kipwire.Field("allow_downgrade", "AllowDowngrade", "bool", default=False),
     )
@@ -48,11 +47,10 @@ class FeatureUpdateKey(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.feature = data[pos:end].decode()
-        pos = end
+        self.feature, pos = data[pos:end].decode(), end
         self.max_version_level, allow_downgrade, size = unpack_hBB(data, pos)
         pos += 4
         self.allow_downgrade = FALSE_TRUE[allow_downgrade]
@@ -73,10 +71,8 @@ class FeatureUpdateKey(kipwire.Struct):
         for item, (item.feature, item.max_version_level, item.allow_downgrade) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class UpdateFeaturesRequest(kipwire.Message):
+class UpdateFeaturesRequest(kipwire.FlexibleMessage):
     """Changes the finalized levels of cluster features, such as metadata.version; sent by admin clients and carried out by
     the active controller (KIP-584).
 
@@ -93,10 +89,9 @@ class UpdateFeaturesRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
-        kipwire.Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", struct=FeatureUpdateKey, compact=True),
+        kipwire.Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", struct=FeatureUpdateKey),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -116,5 +111,3 @@ class UpdateFeaturesRequest(kipwire.Message):
         add(pack_i(self.timeout_ms))
         write_compact_structs(FeatureUpdateKey, self.feature_updates, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -22,7 +22,7 @@ pack_hbx = struct.Struct(">hbx").pack
 pack_i = struct.Struct(">i").pack
 
 
-class FeatureUpdateKey(kipwire.Struct):
+class FeatureUpdateKey(kipwire.FlexibleStruct):
     """The changes to make, at most one per feature.
 
     Attributes:
@@ -33,9 +33,8 @@ class FeatureUpdateKey(kipwire.Struct):
             of metadata, 3 unsafe downgrade. From version 1 on (KIP-778). Default: 1.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
+        kipwire.Field("feature", "Feature", "string", default="", map_key=True),
         kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
         kipwire.Field("upgrade_type", "UpgradeType", "int8", default=1),
     )
@@ -50,11 +49,10 @@ class FeatureUpdateKey(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.feature = data[pos:end].decode()
-        pos = end
+        self.feature, pos = data[pos:end].decode(), end
         self.max_version_level, self.upgrade_type, size = unpack_hbB(data, pos)
         pos += 4
         self._unknown_tagged_fields = None
@@ -74,10 +72,8 @@ class FeatureUpdateKey(kipwire.Struct):
         for item, (item.feature, item.max_version_level, item.upgrade_type) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class UpdateFeaturesRequest(kipwire.Message):
+class UpdateFeaturesRequest(kipwire.FlexibleMessage):
     """Changes the finalized levels of cluster features, such as metadata.version; sent by admin clients and carried out by
     the active controller (KIP-584).
 
@@ -95,10 +91,9 @@ class UpdateFeaturesRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
-        kipwire.Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", struct=FeatureUpdateKey, compact=True),
+        kipwire.Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", struct=FeatureUpdateKey),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -126,5 +121,3 @@ class UpdateFeaturesRequest(kipwire.Message):
         write_compact_structs(FeatureUpdateKey, self.feature_updates, add)
         packed = pack_Bx(BOOL_BYTE[self.validate_only])
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

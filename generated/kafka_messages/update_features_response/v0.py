@@ -19,7 +19,7 @@ pack_h = struct.Struct(">h").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class UpdatableFeatureResult(kipwire.Struct):
+class UpdatableFeatureResult(kipwire.FlexibleStruct):
     """One result per feature to be changed; up to version 1 only.
 
     Attributes:
@@ -28,11 +28,10 @@ class UpdatableFeatureResult(kipwire.Struct):
         error_message (string, nullable): Explanation of this feature's error for humans; null = none.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
+        kipwire.Field("feature", "Feature", "string", default="", map_key=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,19 +44,17 @@ class UpdatableFeatureResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.feature = data[pos:end].decode()
-        pos = end
+        self.feature, pos = data[pos:end].decode(), end
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -84,10 +81,8 @@ class UpdatableFeatureResult(kipwire.Struct):
         for item, (item.feature, item.error_code, item.error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class UpdateFeaturesResponse(kipwire.Message):
+class UpdateFeaturesResponse(kipwire.FlexibleMessage):
     """The answer to UpdateFeaturesRequest: whether the feature levels were changed. Up to version 1 it has a result per
     feature, later only one for the whole request.
 
@@ -106,19 +101,11 @@ class UpdateFeaturesResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]UpdatableFeatureResult",
-            struct=UpdatableFeatureResult,
-            compact=True,
-            ignorable=True,
-        ),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("results", "Results", "[]UpdatableFeatureResult", struct=UpdatableFeatureResult, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -143,8 +130,7 @@ class UpdateFeaturesResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         size = data[pos]
@@ -164,5 +150,3 @@ class UpdateFeaturesResponse(kipwire.Message):
             add(error_message)
         write_compact_structs(UpdatableFeatureResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

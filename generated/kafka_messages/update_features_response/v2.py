@@ -15,7 +15,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
 
 
-class UpdateFeaturesResponse(kipwire.Message):
+class UpdateFeaturesResponse(kipwire.FlexibleMessage):
     """The answer to UpdateFeaturesRequest: whether the feature levels were changed. Up to version 1 it has a result per
     feature, later only one for the whole request.
 
@@ -33,11 +33,10 @@ class UpdateFeaturesResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -54,8 +53,7 @@ class UpdateFeaturesResponse(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -71,5 +69,3 @@ class UpdateFeaturesResponse(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

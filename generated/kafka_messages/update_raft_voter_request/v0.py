@@ -23,7 +23,7 @@ pack_hhx = struct.Struct(">hhx").pack
 pack_ii16s = struct.Struct(">ii16s").pack
 
 
-class Listener(kipwire.Struct):
+class Listener(kipwire.FlexibleStruct):
     """Endpoints under which the voter can now be reached; they replace those on record.
 
     Attributes:
@@ -32,10 +32,9 @@ class Listener(kipwire.Struct):
         port (uint16): TCP port of the endpoint.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -49,18 +48,16 @@ class Listener(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -84,10 +81,8 @@ class Listener(kipwire.Struct):
         for item, (item.name, item.host, item.port) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class KRaftVersionFeature(kipwire.Struct):
+class KRaftVersionFeature(kipwire.FlexibleStruct):
     """Range of kraft.version feature levels the voter's software can handle.
 
     Attributes:
@@ -95,7 +90,6 @@ class KRaftVersionFeature(kipwire.Struct):
         max_supported_version (int16): Highest kraft.version level the voter supports.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
@@ -117,10 +111,8 @@ class KRaftVersionFeature(kipwire.Struct):
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class UpdateRaftVoterRequest(kipwire.Message):
+class UpdateRaftVoterRequest(kipwire.FlexibleMessage):
     """Sent by a KRaft voter to the quorum leader to bring its own endpoints and supported kraft.version range up to date
     in the voter set (KIP-853).
 
@@ -144,13 +136,12 @@ class UpdateRaftVoterRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=0),
         kipwire.Field("voter_id", "VoterId", "int32", default=0),
         kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
-        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
+        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener),
         kipwire.Field(
             "kraft_version_feature", "KRaftVersionFeature", "KRaftVersionFeature", struct=KRaftVersionFeature
         ),
@@ -184,8 +175,7 @@ class UpdateRaftVoterRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         self.current_leader_epoch, self.voter_id, voter_directory_id, size = unpack_ii16sB(data, pos)
@@ -208,5 +198,3 @@ class UpdateRaftVoterRequest(kipwire.Message):
         write_compact_structs(Listener, self.listeners, add)
         write_struct(KRaftVersionFeature, self.kraft_version_feature, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

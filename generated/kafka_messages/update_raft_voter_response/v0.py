@@ -21,7 +21,7 @@ pack_ii = struct.Struct(">ii").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class CurrentLeader(kipwire.Struct):
+class CurrentLeader(kipwire.FlexibleStruct):
     """The quorum leader as far as the answering node knows it; a tagged field (KIP-482).
 
     Attributes:
@@ -31,11 +31,10 @@ class CurrentLeader(kipwire.Struct):
         port (int32): TCP port of the leader.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -50,11 +49,10 @@ class CurrentLeader(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.leader_id, self.leader_epoch, size = unpack_iiB(data, pos)
         pos += 9
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_iB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -69,10 +67,8 @@ class CurrentLeader(kipwire.Struct):
         packed = pack_ix(self.port)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class UpdateRaftVoterResponse(kipwire.Message):
+class UpdateRaftVoterResponse(kipwire.FlexibleMessage):
     """The answer to a voter that wants its entry in the voter set updated, with a pointer to the quorum leader (KIP-853).
 
     Attributes:
@@ -90,7 +86,6 @@ class UpdateRaftVoterResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -136,4 +131,3 @@ class UpdateRaftVoterResponse(kipwire.Message):
         return fields
 
     current_leader = kipwire.LazyStruct(CurrentLeader)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -18,7 +18,7 @@ pack_b = struct.Struct(">b").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class UserScramCredentialRecord(kipwire.Message):
+class UserScramCredentialRecord(kipwire.FlexibleMessage):
     """Record in the __cluster_metadata log that stores one SCRAM credential of a user, replacing an earlier one for the
     same mechanism.
 
@@ -39,13 +39,12 @@ class UserScramCredentialRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("mechanism", "Mechanism", "int8", default=0),
-        kipwire.Field("salt", "Salt", "bytes", default=b"", compact=True),
-        kipwire.Field("stored_key", "StoredKey", "bytes", default=b"", compact=True),
-        kipwire.Field("server_key", "ServerKey", "bytes", default=b"", compact=True),
+        kipwire.Field("salt", "Salt", "bytes", default=b""),
+        kipwire.Field("stored_key", "StoredKey", "bytes", default=b""),
+        kipwire.Field("server_key", "ServerKey", "bytes", default=b""),
         kipwire.Field("iterations", "Iterations", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -71,47 +70,43 @@ class UserScramCredentialRecord(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         self.mechanism, size = unpack_bB(data, pos)
         pos += 2
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.salt = data[pos:end]
-        pos = end
+        self.salt, pos = data[pos:end], end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.stored_key = data[pos:end]
-        pos = end
+        self.stored_key, pos = data[pos:end], end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.server_key = data[pos:end]
-        pos = end
+        self.server_key, pos = data[pos:end], end
         self.iterations, size = unpack_iB(data, pos)
         pos += 5
         self._unknown_tagged_fields = None
@@ -128,7 +123,8 @@ class UserScramCredentialRecord(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(salt)
@@ -137,7 +133,8 @@ class UserScramCredentialRecord(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(stored_key)
@@ -146,11 +143,10 @@ class UserScramCredentialRecord(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(server_key)
         packed = pack_ix(self.iterations)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -21,7 +21,7 @@ pack_i = struct.Struct(">i").pack
 pack_iii16s16siqx = struct.Struct(">iii16s16siqx").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The partitions an election is held for.
 
     Attributes:
@@ -36,7 +36,6 @@ class PartitionData(kipwire.Struct):
         last_offset (int64): End offset of the asking replica's log, compared with the voter's own.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("replica_epoch", "ReplicaEpoch", "int32", default=0),
@@ -111,10 +110,8 @@ class PartitionData(kipwire.Struct):
         ) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The replicated logs an election is held for; in practice just __cluster_metadata.
 
     Attributes:
@@ -122,10 +119,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The partitions an election is held for.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -137,11 +133,10 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
@@ -156,10 +151,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class VoteRequest(kipwire.Message):
+class VoteRequest(kipwire.FlexibleMessage):
     """Sent by a KRaft voter that wants to become leader of the metadata quorum to the other voters, asking for their vote
     (KIP-595); as a pre-vote it only sounds out whether an election could be won (KIP-996).
 
@@ -177,11 +170,10 @@ class VoteRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
         kipwire.Field("voter_id", "VoterId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -198,8 +190,7 @@ class VoteRequest(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         self.voter_id, size = unpack_iB(data, pos)
@@ -219,5 +210,3 @@ class VoteRequest(kipwire.Message):
         add(pack_i(self.voter_id))
         write_compact_structs(TopicData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

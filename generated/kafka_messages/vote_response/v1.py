@@ -24,7 +24,7 @@ pack_i = struct.Struct(">i").pack
 pack_ihiiBx = struct.Struct(">ihiiBx").pack
 
 
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """The answer per partition.
 
     Attributes:
@@ -35,7 +35,6 @@ class PartitionData(kipwire.Struct):
         vote_granted (bool): true = the voter gives its vote (or pre-vote) to the asking replica.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -84,10 +83,8 @@ class PartitionData(kipwire.Struct):
         ):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TopicData(kipwire.Struct):
+class TopicData(kipwire.FlexibleStruct):
     """The replicated logs voted on.
 
     Attributes:
@@ -95,10 +92,9 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The answer per partition.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -110,11 +106,10 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.topic_name = data[pos:end].decode()
-        pos = end
+        self.topic_name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
@@ -129,10 +124,8 @@ class TopicData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class NodeEndpoint(kipwire.Struct):
+class NodeEndpoint(kipwire.FlexibleStruct):
     """Addresses of the leaders named in the partitions. Tagged field since version 1 (KIP-853).
 
     Attributes:
@@ -141,10 +134,9 @@ class NodeEndpoint(kipwire.Struct):
         port (uint16): TCP port of the node.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -158,11 +150,10 @@ class NodeEndpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -183,10 +174,8 @@ class NodeEndpoint(kipwire.Struct):
         for item, (item.node_id, item.host, item.port) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class VoteResponse(kipwire.Message):
+class VoteResponse(kipwire.FlexibleMessage):
     """A voter's answer to a replica that asked for its vote in a KRaft leader election (KIP-595).
 
     Attributes:
@@ -204,11 +193,10 @@ class VoteResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
-        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -246,11 +234,9 @@ class VoteResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if not is_empty(self.node_endpoints):
+        if self.node_endpoints != [] and not is_empty(self.node_endpoints):
             parts = []
             add = parts.append
             write_compact_structs(NodeEndpoint, self.node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

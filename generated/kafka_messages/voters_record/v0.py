@@ -25,7 +25,7 @@ pack_hhx = struct.Struct(">hhx").pack
 pack_i16s = struct.Struct(">i16s").pack
 
 
-class Endpoint(kipwire.Struct):
+class Endpoint(kipwire.FlexibleStruct):
     """Addresses at which the voter can be reached, one per listener.
 
     Attributes:
@@ -34,10 +34,9 @@ class Endpoint(kipwire.Struct):
         port (uint16): Port of the listener.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -51,18 +50,16 @@ class Endpoint(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_HB(data, pos)
         pos += 3
         self._unknown_tagged_fields = None
@@ -86,10 +83,8 @@ class Endpoint(kipwire.Struct):
         for item, (item.name, item.host, item.port) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class KRaftVersionFeature(kipwire.Struct):
+class KRaftVersionFeature(kipwire.FlexibleStruct):
     """Range of kraft.version feature levels the voter supports.
 
     Attributes:
@@ -97,7 +92,6 @@ class KRaftVersionFeature(kipwire.Struct):
         max_supported_version (int16): Highest kraft.version level the voter supports.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
@@ -119,10 +113,8 @@ class KRaftVersionFeature(kipwire.Struct):
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Voter(kipwire.Struct):
+class Voter(kipwire.FlexibleStruct):
     """All voters of the quorum.
 
     Attributes:
@@ -133,11 +125,10 @@ class Voter(kipwire.Struct):
         kraft_version_feature (KRaftVersionFeature): Range of kraft.version feature levels the voter supports.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("voter_id", "VoterId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
-        kipwire.Field("endpoints", "Endpoints", "[]Endpoint", struct=Endpoint, compact=True),
+        kipwire.Field("endpoints", "Endpoints", "[]Endpoint", struct=Endpoint),
         kipwire.Field(
             "kraft_version_feature", "KRaftVersionFeature", "KRaftVersionFeature", struct=KRaftVersionFeature
         ),
@@ -175,10 +166,8 @@ class Voter(kipwire.Struct):
         write_struct(KRaftVersionFeature, self.kraft_version_feature, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class VotersRecord(kipwire.Message):
+class VotersRecord(kipwire.FlexibleMessage):
     """Control record in the KRaft metadata log and its snapshots that stores the complete set of voters of the quorum
     (KIP-853).
 
@@ -193,10 +182,9 @@ class VotersRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("version", "Version", "int16", default=0),
-        kipwire.Field("voters", "Voters", "[]Voter", struct=Voter, compact=True),
+        kipwire.Field("voters", "Voters", "[]Voter", struct=Voter),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -216,5 +204,3 @@ class VotersRecord(kipwire.Message):
         add(pack_h(self.version))
         write_compact_structs(Voter, self.voters, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

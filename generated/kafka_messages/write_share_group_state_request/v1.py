@@ -23,7 +23,7 @@ pack_iiiqi = struct.Struct(">iiiqi").pack
 pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
-class StateBatch(kipwire.Struct):
+class StateBatch(kipwire.FlexibleStruct):
     """Ranges of offsets whose delivery state has changed.
 
     Attributes:
@@ -34,7 +34,6 @@ class StateBatch(kipwire.Struct):
         delivery_count (int16): How many times delivery of these records has been attempted.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
@@ -68,10 +67,8 @@ class StateBatch(kipwire.Struct):
         for item, (item.first_offset, item.last_offset, item.delivery_state, item.delivery_count) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class PartitionData(kipwire.Struct):
+class PartitionData(kipwire.FlexibleStruct):
     """State to store for single partitions of the topic.
 
     Attributes:
@@ -87,14 +84,13 @@ class PartitionData(kipwire.Struct):
         state_batches ([]StateBatch): Ranges of offsets whose delivery state has changed.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("start_offset", "StartOffset", "int64", default=0),
         kipwire.Field("delivery_complete_count", "DeliveryCompleteCount", "int32", default=-1, ignorable=True),
-        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch, compact=True),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -134,10 +130,8 @@ class PartitionData(kipwire.Struct):
         write_compact_structs(StateBatch, self.state_batches, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class WriteStateData(kipwire.Struct):
+class WriteStateData(kipwire.FlexibleStruct):
     """State to store, grouped by topic.
 
     Attributes:
@@ -145,10 +139,9 @@ class WriteStateData(kipwire.Struct):
         partitions ([]PartitionData): State to store for single partitions of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -170,10 +163,8 @@ class WriteStateData(kipwire.Struct):
         write_compact_structs(PartitionData, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class WriteShareGroupStateRequest(kipwire.Message):
+class WriteShareGroupStateRequest(kipwire.FlexibleMessage):
     """Sent by the leader of share-partitions to the share coordinator to persist how far delivery to a share group has
     come (KIP-932).
 
@@ -189,10 +180,9 @@ class WriteShareGroupStateRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
-        kipwire.Field("topics", "Topics", "[]WriteStateData", struct=WriteStateData, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("topics", "Topics", "[]WriteStateData", struct=WriteStateData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -204,11 +194,10 @@ class WriteShareGroupStateRequest(kipwire.Message):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.group_id = data[pos:end].decode()
-        pos = end
+        self.group_id, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(WriteStateData, data, pos, size)
@@ -222,5 +211,3 @@ class WriteShareGroupStateRequest(kipwire.Message):
         add(group_id)
         write_compact_structs(WriteStateData, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

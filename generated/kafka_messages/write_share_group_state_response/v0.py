@@ -21,7 +21,7 @@ pack_16s = struct.Struct(">16s").pack
 pack_ih = struct.Struct(">ih").pack
 
 
-class PartitionResult(kipwire.Struct):
+class PartitionResult(kipwire.FlexibleStruct):
     """Results for the single partitions of the topic.
 
     Attributes:
@@ -31,11 +31,10 @@ class PartitionResult(kipwire.Struct):
             nothing to add. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -52,8 +51,7 @@ class PartitionResult(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.error_message = data[pos:end].decode()
-            pos = end
+            self.error_message, pos = data[pos:end].decode(), end
         else:
             self.error_message = "" if size else None
         self._unknown_tagged_fields = None
@@ -76,10 +74,8 @@ class PartitionResult(kipwire.Struct):
         for item, (item.partition, item.error_code, item.error_message) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class WriteStateResult(kipwire.Struct):
+class WriteStateResult(kipwire.FlexibleStruct):
     """Results grouped by topic.
 
     Attributes:
@@ -87,10 +83,9 @@ class WriteStateResult(kipwire.Struct):
         partitions ([]PartitionResult): Results for the single partitions of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult, compact=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -112,10 +107,8 @@ class WriteStateResult(kipwire.Struct):
         write_compact_structs(PartitionResult, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class WriteShareGroupStateResponse(kipwire.Message):
+class WriteShareGroupStateResponse(kipwire.FlexibleMessage):
     """The share coordinator's report on which share-partition states it stored (KIP-932).
 
     Attributes:
@@ -129,8 +122,7 @@ class WriteShareGroupStateResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("results", "Results", "[]WriteStateResult", struct=WriteStateResult, compact=True),)
+    FIELDS = (kipwire.Field("results", "Results", "[]WriteStateResult", struct=WriteStateResult),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, results: list[WriteStateResult] = DEFAULT) -> None:
@@ -147,5 +139,3 @@ class WriteShareGroupStateResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(WriteStateResult, self.results, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

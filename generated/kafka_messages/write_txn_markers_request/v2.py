@@ -20,7 +20,7 @@ pack_ibx = struct.Struct(">ibx").pack
 pack_qhB = struct.Struct(">qhB").pack
 
 
-class WritableTxnMarkerTopic(kipwire.Struct):
+class WritableTxnMarkerTopic(kipwire.FlexibleStruct):
     """Partitions that get this marker, grouped by topic.
 
     Attributes:
@@ -28,10 +28,9 @@ class WritableTxnMarkerTopic(kipwire.Struct):
         partition_indexes ([]int32): Numbers of the partitions of the topic that get the marker.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -43,16 +42,15 @@ class WritableTxnMarkerTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -76,10 +74,8 @@ class WritableTxnMarkerTopic(kipwire.Struct):
         for item, (item.name, item.partition_indexes) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class WritableTxnMarker(kipwire.Struct):
+class WritableTxnMarker(kipwire.FlexibleStruct):
     """The markers to write, one entry per finished transaction.
 
     Attributes:
@@ -93,12 +89,11 @@ class WritableTxnMarker(kipwire.Struct):
             protocol, 2 for the hardened one of KIP-890. Since version 2; 0 by default.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
         kipwire.Field("transaction_result", "TransactionResult", "bool", default=False),
-        kipwire.Field("topics", "Topics", "[]WritableTxnMarkerTopic", struct=WritableTxnMarkerTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]WritableTxnMarkerTopic", struct=WritableTxnMarkerTopic),
         kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
         kipwire.Field("transaction_version", "TransactionVersion", "int8", default=0, ignorable=True),
     )
@@ -138,10 +133,8 @@ class WritableTxnMarker(kipwire.Struct):
         packed = pack_ibx(self.coordinator_epoch, self.transaction_version)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class WriteTxnMarkersRequest(kipwire.Message):
+class WriteTxnMarkersRequest(kipwire.FlexibleMessage):
     """Sent by a transaction coordinator to partition leaders to have commit or abort markers written to the logs a
     transaction touched (KIP-98).
 
@@ -156,8 +149,7 @@ class WriteTxnMarkersRequest(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("markers", "Markers", "[]WritableTxnMarker", struct=WritableTxnMarker, compact=True),)
+    FIELDS = (kipwire.Field("markers", "Markers", "[]WritableTxnMarker", struct=WritableTxnMarker),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, markers: list[WritableTxnMarker] = DEFAULT) -> None:
@@ -174,5 +166,3 @@ class WriteTxnMarkersRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(WritableTxnMarker, self.markers, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -24,7 +24,7 @@ pack_ihx = struct.Struct(">ihx").pack
 pack_q = struct.Struct(">q").pack
 
 
-class WritableTxnMarkerPartitionResult(kipwire.Struct):
+class WritableTxnMarkerPartitionResult(kipwire.FlexibleStruct):
     """Results for the single partitions of the topic.
 
     Attributes:
@@ -32,7 +32,6 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
         error_code (int16): Outcome of writing the marker to this partition; 0 means no error.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -60,10 +59,8 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
         for item, (item.partition_index, item.error_code) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class WritableTxnMarkerTopicResult(kipwire.Struct):
+class WritableTxnMarkerTopicResult(kipwire.FlexibleStruct):
     """Results for this marker, grouped by topic.
 
     Attributes:
@@ -71,15 +68,10 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
         partitions ([]WritableTxnMarkerPartitionResult): Results for the single partitions of the topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]WritableTxnMarkerPartitionResult",
-            struct=WritableTxnMarkerPartitionResult,
-            compact=True,
+            "partitions", "Partitions", "[]WritableTxnMarkerPartitionResult", struct=WritableTxnMarkerPartitionResult
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -92,11 +84,10 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         self.partitions, pos = read_compact_structs(WritableTxnMarkerPartitionResult, data, pos, size)
@@ -111,10 +102,8 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
         write_compact_structs(WritableTxnMarkerPartitionResult, self.partitions, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class WritableTxnMarkerResult(kipwire.Struct):
+class WritableTxnMarkerResult(kipwire.FlexibleStruct):
     """Results, one entry per marker of the request.
 
     Attributes:
@@ -122,12 +111,9 @@ class WritableTxnMarkerResult(kipwire.Struct):
         topics ([]WritableTxnMarkerTopicResult): Results for this marker, grouped by topic.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        kipwire.Field(
-            "topics", "Topics", "[]WritableTxnMarkerTopicResult", struct=WritableTxnMarkerTopicResult, compact=True
-        ),
+        kipwire.Field("topics", "Topics", "[]WritableTxnMarkerTopicResult", struct=WritableTxnMarkerTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -148,10 +134,8 @@ class WritableTxnMarkerResult(kipwire.Struct):
         write_compact_structs(WritableTxnMarkerTopicResult, self.topics, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class WriteTxnMarkersResponse(kipwire.Message):
+class WriteTxnMarkersResponse(kipwire.FlexibleMessage):
     """A broker's report to the transaction coordinator on which markers it has written (KIP-98).
 
     Attributes:
@@ -165,10 +149,7 @@ class WriteTxnMarkersResponse(kipwire.Message):
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field("markers", "Markers", "[]WritableTxnMarkerResult", struct=WritableTxnMarkerResult, compact=True),
-    )
+    FIELDS = (kipwire.Field("markers", "Markers", "[]WritableTxnMarkerResult", struct=WritableTxnMarkerResult),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, markers: list[WritableTxnMarkerResult] = DEFAULT) -> None:
@@ -185,5 +166,3 @@ class WriteTxnMarkersResponse(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         write_compact_structs(WritableTxnMarkerResult, self.markers, add)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_bB = struct.Struct(">bB").unpack_from
 pack_bx = struct.Struct(">bx").pack
 
 
-class ZkMigrationStateRecord(kipwire.Message):
+class ZkMigrationStateRecord(kipwire.FlexibleMessage):
     """Record in the KRaft metadata log that tells how far the migration of a cluster from ZooKeeper to KRaft has come
     (KIP-866).
 
@@ -30,7 +30,6 @@ class ZkMigrationStateRecord(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("zk_migration_state", "ZkMigrationState", "int8", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -47,5 +46,3 @@ class ZkMigrationStateRecord(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_bx(self.zk_migration_state)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -48,7 +48,6 @@ class MessageAndOffset(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("message_size", "MessageSize", "int32", role="size"),
@@ -103,8 +102,7 @@ class MessageAndOffset(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.key = data[pos:end]
-            pos = end
+            self.key, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size == -1:
@@ -113,8 +111,7 @@ class MessageAndOffset(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.value = data[pos:end]
-            pos = end
+            self.value, pos = data[pos:end], end
         if pos != limit:
             raise kipwire.Malformed
         if checksums.crc32(data[magic_at:pos]) != crc:

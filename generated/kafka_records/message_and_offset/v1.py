@@ -49,7 +49,6 @@ class MessageAndOffset(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("message_size", "MessageSize", "int32", role="size"),
@@ -107,8 +106,7 @@ class MessageAndOffset(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.key = data[pos:end]
-            pos = end
+            self.key, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size == -1:
@@ -117,8 +115,7 @@ class MessageAndOffset(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.value = data[pos:end]
-            pos = end
+            self.value, pos = data[pos:end], end
         if pos != limit:
             raise kipwire.Malformed
         if checksums.crc32(data[magic_at:pos]) != crc:

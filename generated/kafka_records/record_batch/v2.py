@@ -60,7 +60,6 @@ class RecordBatch(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 2
     MAX_VERSION = 2
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
         kipwire.Field("batch_length", "BatchLength", "int32", role="size"),
@@ -154,8 +153,7 @@ class RecordBatch(kipwire.Message):
         end = limit
         if end < pos:
             raise kipwire.Malformed
-        self.records = data[pos:end]
-        pos = end
+        self.records, pos = data[pos:end], end
         if checksums.crc32c(data[attributes_at:pos]) != crc:
             raise kipwire.Malformed
         return pos

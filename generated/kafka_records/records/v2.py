@@ -26,7 +26,6 @@ class RecordHeader(kipwire.Struct):
         value (bytes, nullable): Whatever the sender put there. Default: null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", prefix="varint"),
         kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="varint"),
@@ -42,7 +41,7 @@ class RecordHeader(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -50,13 +49,12 @@ class RecordHeader(kipwire.Struct):
         if size & 1:
             raise kipwire.Malformed
         end = pos + (size >> 1)
-        self.key = data[pos:end].decode()
-        pos = end
+        self.key, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -67,8 +65,7 @@ class RecordHeader(kipwire.Struct):
             self.value = None
         else:
             end = pos + (size >> 1)
-            self.value = data[pos:end]
-            pos = end
+            self.value, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -99,7 +96,6 @@ class Record(kipwire.Struct):
         length (int32, computed size): Bytes of the record behind this field.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("length", "Length", "int32", encoding="packed32", role="size"),
         kipwire.Field("attributes", "Attributes", "int8", default=0),
@@ -133,7 +129,7 @@ class Record(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -149,7 +145,7 @@ class Record(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -159,7 +155,7 @@ class Record(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -169,7 +165,7 @@ class Record(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -180,13 +176,12 @@ class Record(kipwire.Struct):
             self.key = None
         else:
             end = pos + (size >> 1)
-            self.key = data[pos:end]
-            pos = end
+            self.key, pos = data[pos:end], end
         size = data[pos]
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -197,13 +192,12 @@ class Record(kipwire.Struct):
             self.value = None
         else:
             end = pos + (size >> 1)
-            self.value = data[pos:end]
-            pos = end
+            self.value, pos = data[pos:end], end
         size = data[pos]
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -264,7 +258,6 @@ class Records(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 2
     MAX_VERSION = 2
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("records", "Records", "[]Record", struct=Record, prefix="rest"),)
     __slots__ = kipwire.slots_of(FIELDS)
 

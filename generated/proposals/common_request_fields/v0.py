@@ -38,7 +38,6 @@ class CommonRequestFields(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
@@ -76,13 +75,11 @@ class CommonRequestFields(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         end = limit
         if end < pos:
             raise kipwire.Malformed
-        self.body = data[pos:end]
-        pos = end
+        self.body, pos = data[pos:end], end
         return pos
 
     def _write(self, give: kipwire.Add) -> None:

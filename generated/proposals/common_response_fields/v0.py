@@ -35,7 +35,6 @@ class CommonResponseFields(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
@@ -63,8 +62,7 @@ class CommonResponseFields(kipwire.Message):
         end = limit
         if end < pos:
             raise kipwire.Malformed
-        self.body = data[pos:end]
-        pos = end
+        self.body, pos = data[pos:end], end
         return pos
 
     def _write(self, give: kipwire.Add) -> None:

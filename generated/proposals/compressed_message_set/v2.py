@@ -50,7 +50,6 @@ class CompressedMessageSet(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 2
     MAX_VERSION = 2
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("length", "Length", "int32", role="size"),
@@ -118,8 +117,7 @@ class CompressedMessageSet(kipwire.Message):
         end = limit
         if end < pos:
             raise kipwire.Malformed
-        self.compressed_messages = data[pos:end]
-        pos = end
+        self.compressed_messages, pos = data[pos:end], end
         if checksums.crc32(data[magic_at:pos]) != crc:
             raise kipwire.Malformed
         return pos

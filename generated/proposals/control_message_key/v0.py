@@ -28,7 +28,6 @@ class ControlMessageKey(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("version", "Version", "int16", default=0, role="constant"),
         kipwire.Field("control_message_type", "ControlMessageType", "int16", default=0),

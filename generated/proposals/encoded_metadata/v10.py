@@ -26,7 +26,7 @@ pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
 
 
-class EncodedMetadataBroker(kipwire.Struct):
+class EncodedMetadataBroker(kipwire.FlexibleStruct):
     """The live brokers.
 
     Attributes:
@@ -36,12 +36,11 @@ class EncodedMetadataBroker(kipwire.Struct):
         rack (string, nullable): Rack of the broker; null if none is set. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -55,19 +54,17 @@ class EncodedMetadataBroker(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         self.port, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         self._unknown_tagged_fields = None
@@ -95,10 +92,8 @@ class EncodedMetadataBroker(kipwire.Struct):
         for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EncodedMetadataPartition(kipwire.Struct):
+class EncodedMetadataPartition(kipwire.FlexibleStruct):
     """Partitions of the topic.
 
     Attributes:
@@ -113,21 +108,17 @@ class EncodedMetadataPartition(kipwire.Struct):
         offline_replicas ([]int32, upacked32): Brokers whose replica is offline.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, encoding="upacked16"),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, encoding="upacked32"),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, encoding="upacked32", entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, encoding="upacked32", ignorable=True),
-        kipwire.Field(
-            "replica_nodes", "ReplicaNodes", "[]int32", compact=True, encoding="upacked32", entity_type="brokerId"
-        ),
-        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", compact=True, encoding="upacked32", entity_type="brokerId"),
+        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", encoding="upacked32", entity_type="brokerId"),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", encoding="upacked32", entity_type="brokerId"),
         kipwire.Field(
             "offline_replicas",
             "OfflineReplicas",
             "[]int32",
-            compact=True,
             encoding="upacked32",
             ignorable=True,
             entity_type="brokerId",
@@ -169,17 +160,17 @@ class EncodedMetadataPartition(kipwire.Struct):
             )
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.replica_nodes, pos = read_upacked_array(data, pos, size - 1, 32)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.isr_nodes, pos = read_upacked_array(data, pos, size - 1, 32)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.offline_replicas, pos = read_upacked_array(data, pos, size - 1, 32)
         self._unknown_tagged_fields = None
@@ -210,10 +201,8 @@ class EncodedMetadataPartition(kipwire.Struct):
         add(write_upacked_array(offline_replicas, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EncodedMetadataTopic(kipwire.Struct):
+class EncodedMetadataTopic(kipwire.FlexibleStruct):
     """One entry per topic.
 
     Attributes:
@@ -225,14 +214,11 @@ class EncodedMetadataTopic(kipwire.Struct):
             -2147483648 if not asked for. Default: -2147483648.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
-        kipwire.Field(
-            "partitions", "Partitions", "[]EncodedMetadataPartition", struct=EncodedMetadataPartition, compact=True
-        ),
+        kipwire.Field("partitions", "Partitions", "[]EncodedMetadataPartition", struct=EncodedMetadataPartition),
         kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -256,11 +242,10 @@ class EncodedMetadataTopic(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         is_internal, size = unpack_BB(data, pos)
         pos += 2
         self.is_internal = FALSE_TRUE[is_internal]
@@ -281,10 +266,8 @@ class EncodedMetadataTopic(kipwire.Struct):
         packed = pack_ix(self.topic_authorized_operations)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EncodedMetadata(kipwire.Message):
+class EncodedMetadata(kipwire.FlexibleMessage):
     """Kafka's MetadataResponse of version 9 with KIP-625's encodings. Version 9 has fixed integers, byte for byte as in
     Kafka; 10 has those of partitions as unsigned varints, 11 has all so; 12 has those of partitions as signed (zigzag)
     varints, 13 has all so.
@@ -306,13 +289,12 @@ class EncodedMetadata(kipwire.Message):
     VERSION: typing.ClassVar[int] = 10
     MIN_VERSION = 9
     MAX_VERSION = 13
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("brokers", "Brokers", "[]EncodedMetadataBroker", struct=EncodedMetadataBroker, compact=True),
-        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("brokers", "Brokers", "[]EncodedMetadataBroker", struct=EncodedMetadataBroker),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, ignorable=True),
         kipwire.Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
-        kipwire.Field("topics", "Topics", "[]EncodedMetadataTopic", struct=EncodedMetadataTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]EncodedMetadataTopic", struct=EncodedMetadataTopic),
         kipwire.Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -345,8 +327,7 @@ class EncodedMetadata(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         self.controller_id, size = unpack_iB(data, pos)
@@ -371,5 +352,3 @@ class EncodedMetadata(kipwire.Message):
         write_compact_structs(EncodedMetadataTopic, self.topics, add)
         packed = pack_ix(self.cluster_authorized_operations)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

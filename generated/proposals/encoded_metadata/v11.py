@@ -22,7 +22,7 @@ pack_B = struct.Struct(">B").pack
 pack_BBBB = struct.Struct(">BBBB").pack
 
 
-class EncodedMetadataBroker(kipwire.Struct):
+class EncodedMetadataBroker(kipwire.FlexibleStruct):
     """The live brokers.
 
     Attributes:
@@ -32,14 +32,13 @@ class EncodedMetadataBroker(kipwire.Struct):
         rack (string, nullable): Rack of the broker; null if none is set. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
             "node_id", "NodeId", "int32", default=0, encoding="upacked32", map_key=True, entity_type="brokerId"
         ),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0, encoding="upacked32"),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -59,11 +58,10 @@ class EncodedMetadataBroker(kipwire.Struct):
             self.node_id = size
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 127:
@@ -76,8 +74,7 @@ class EncodedMetadataBroker(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         self._unknown_tagged_fields = None
@@ -101,10 +98,8 @@ class EncodedMetadataBroker(kipwire.Struct):
             add(rack)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EncodedMetadataPartition(kipwire.Struct):
+class EncodedMetadataPartition(kipwire.FlexibleStruct):
     """Partitions of the topic.
 
     Attributes:
@@ -119,21 +114,17 @@ class EncodedMetadataPartition(kipwire.Struct):
         offline_replicas ([]int32, upacked32): Brokers whose replica is offline.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, encoding="upacked16"),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, encoding="upacked32"),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, encoding="upacked32", entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, encoding="upacked32", ignorable=True),
-        kipwire.Field(
-            "replica_nodes", "ReplicaNodes", "[]int32", compact=True, encoding="upacked32", entity_type="brokerId"
-        ),
-        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", compact=True, encoding="upacked32", entity_type="brokerId"),
+        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", encoding="upacked32", entity_type="brokerId"),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", encoding="upacked32", entity_type="brokerId"),
         kipwire.Field(
             "offline_replicas",
             "OfflineReplicas",
             "[]int32",
-            compact=True,
             encoding="upacked32",
             ignorable=True,
             entity_type="brokerId",
@@ -175,17 +166,17 @@ class EncodedMetadataPartition(kipwire.Struct):
             )
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.replica_nodes, pos = read_upacked_array(data, pos, size - 1, 32)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.isr_nodes, pos = read_upacked_array(data, pos, size - 1, 32)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.offline_replicas, pos = read_upacked_array(data, pos, size - 1, 32)
         self._unknown_tagged_fields = None
@@ -216,10 +207,8 @@ class EncodedMetadataPartition(kipwire.Struct):
         add(write_upacked_array(offline_replicas, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EncodedMetadataTopic(kipwire.Struct):
+class EncodedMetadataTopic(kipwire.FlexibleStruct):
     """One entry per topic.
 
     Attributes:
@@ -231,14 +220,11 @@ class EncodedMetadataTopic(kipwire.Struct):
             topic; -2147483648 if not asked for. Default: -2147483648.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, encoding="upacked16"),
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
-        kipwire.Field(
-            "partitions", "Partitions", "[]EncodedMetadataPartition", struct=EncodedMetadataPartition, compact=True
-        ),
+        kipwire.Field("partitions", "Partitions", "[]EncodedMetadataPartition", struct=EncodedMetadataPartition),
         kipwire.Field(
             "topic_authorized_operations",
             "TopicAuthorizedOperations",
@@ -274,11 +260,10 @@ class EncodedMetadataTopic(kipwire.Struct):
             self.error_code = size
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         is_internal, size = unpack_BB(data, pos)
         pos += 2
         self.is_internal = FALSE_TRUE[is_internal]
@@ -305,10 +290,8 @@ class EncodedMetadataTopic(kipwire.Struct):
         add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.topic_authorized_operations, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EncodedMetadata(kipwire.Message):
+class EncodedMetadata(kipwire.FlexibleMessage):
     """Kafka's MetadataResponse of version 9 with KIP-625's encodings. Version 9 has fixed integers, byte for byte as in
     Kafka; 10 has those of partitions as unsigned varints, 11 has all so; 12 has those of partitions as signed (zigzag)
     varints, 13 has all so.
@@ -330,11 +313,10 @@ class EncodedMetadata(kipwire.Message):
     VERSION: typing.ClassVar[int] = 11
     MIN_VERSION = 9
     MAX_VERSION = 13
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, encoding="upacked32", ignorable=True),
-        kipwire.Field("brokers", "Brokers", "[]EncodedMetadataBroker", struct=EncodedMetadataBroker, compact=True),
-        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("brokers", "Brokers", "[]EncodedMetadataBroker", struct=EncodedMetadataBroker),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, ignorable=True),
         kipwire.Field(
             "controller_id",
             "ControllerId",
@@ -344,7 +326,7 @@ class EncodedMetadata(kipwire.Message):
             ignorable=True,
             entity_type="brokerId",
         ),
-        kipwire.Field("topics", "Topics", "[]EncodedMetadataTopic", struct=EncodedMetadataTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]EncodedMetadataTopic", struct=EncodedMetadataTopic),
         kipwire.Field(
             "cluster_authorized_operations",
             "ClusterAuthorizedOperations",
@@ -389,8 +371,7 @@ class EncodedMetadata(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         size = data[pos]
@@ -428,5 +409,3 @@ class EncodedMetadata(kipwire.Message):
         number = self.cluster_authorized_operations
         add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.cluster_authorized_operations, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

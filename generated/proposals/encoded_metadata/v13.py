@@ -20,7 +20,7 @@ unpack_BB = struct.Struct(">BB").unpack_from
 pack_B = struct.Struct(">B").pack
 
 
-class EncodedMetadataBroker(kipwire.Struct):
+class EncodedMetadataBroker(kipwire.FlexibleStruct):
     """The live brokers.
 
     Attributes:
@@ -30,14 +30,13 @@ class EncodedMetadataBroker(kipwire.Struct):
         rack (string, nullable): Rack of the broker; null if none is set. Default: null.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
             "node_id", "NodeId", "int32", default=0, encoding="packed32", map_key=True, entity_type="brokerId"
         ),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0, encoding="packed32"),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -53,7 +52,7 @@ class EncodedMetadataBroker(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -61,16 +60,15 @@ class EncodedMetadataBroker(kipwire.Struct):
         self.node_id = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.host = data[pos:end].decode()
-        pos = end
+        self.host, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -82,8 +80,7 @@ class EncodedMetadataBroker(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.rack = data[pos:end].decode()
-            pos = end
+            self.rack, pos = data[pos:end].decode(), end
         else:
             self.rack = "" if size else None
         self._unknown_tagged_fields = None
@@ -107,10 +104,8 @@ class EncodedMetadataBroker(kipwire.Struct):
             add(rack)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EncodedMetadataPartition(kipwire.Struct):
+class EncodedMetadataPartition(kipwire.FlexibleStruct):
     """Partitions of the topic.
 
     Attributes:
@@ -125,21 +120,17 @@ class EncodedMetadataPartition(kipwire.Struct):
         offline_replicas ([]int32, packed32): Brokers whose replica is offline.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, encoding="packed16"),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, encoding="packed32"),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, encoding="packed32", entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, encoding="packed32", ignorable=True),
-        kipwire.Field(
-            "replica_nodes", "ReplicaNodes", "[]int32", compact=True, encoding="packed32", entity_type="brokerId"
-        ),
-        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", compact=True, encoding="packed32", entity_type="brokerId"),
+        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", encoding="packed32", entity_type="brokerId"),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", encoding="packed32", entity_type="brokerId"),
         kipwire.Field(
             "offline_replicas",
             "OfflineReplicas",
             "[]int32",
-            compact=True,
             encoding="packed32",
             ignorable=True,
             entity_type="brokerId",
@@ -172,7 +163,7 @@ class EncodedMetadataPartition(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -182,7 +173,7 @@ class EncodedMetadataPartition(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -192,7 +183,7 @@ class EncodedMetadataPartition(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -202,7 +193,7 @@ class EncodedMetadataPartition(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -210,17 +201,17 @@ class EncodedMetadataPartition(kipwire.Struct):
         self.leader_epoch = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.replica_nodes, pos = read_packed_array(data, pos, size - 1, 32)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.isr_nodes, pos = read_packed_array(data, pos, size - 1, 32)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.offline_replicas, pos = read_packed_array(data, pos, size - 1, 32)
         self._unknown_tagged_fields = None
@@ -251,10 +242,8 @@ class EncodedMetadataPartition(kipwire.Struct):
         add(write_packed_array(offline_replicas, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EncodedMetadataTopic(kipwire.Struct):
+class EncodedMetadataTopic(kipwire.FlexibleStruct):
     """One entry per topic.
 
     Attributes:
@@ -266,14 +255,11 @@ class EncodedMetadataTopic(kipwire.Struct):
             topic; -2147483648 if not asked for. Default: -2147483648.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, encoding="packed16"),
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
-        kipwire.Field(
-            "partitions", "Partitions", "[]EncodedMetadataPartition", struct=EncodedMetadataPartition, compact=True
-        ),
+        kipwire.Field("partitions", "Partitions", "[]EncodedMetadataPartition", struct=EncodedMetadataPartition),
         kipwire.Field(
             "topic_authorized_operations",
             "TopicAuthorizedOperations",
@@ -305,7 +291,7 @@ class EncodedMetadataTopic(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -313,11 +299,10 @@ class EncodedMetadataTopic(kipwire.Struct):
         self.error_code = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.name = data[pos:end].decode()
-        pos = end
+        self.name, pos = data[pos:end].decode(), end
         is_internal, size = unpack_BB(data, pos)
         pos += 2
         self.is_internal = FALSE_TRUE[is_internal]
@@ -326,7 +311,7 @@ class EncodedMetadataTopic(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -348,10 +333,8 @@ class EncodedMetadataTopic(kipwire.Struct):
         add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.topic_authorized_operations, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class EncodedMetadata(kipwire.Message):
+class EncodedMetadata(kipwire.FlexibleMessage):
     """Kafka's MetadataResponse of version 9 with KIP-625's encodings. Version 9 has fixed integers, byte for byte as in
     Kafka; 10 has those of partitions as unsigned varints, 11 has all so; 12 has those of partitions as signed (zigzag)
     varints, 13 has all so.
@@ -373,11 +356,10 @@ class EncodedMetadata(kipwire.Message):
     VERSION: typing.ClassVar[int] = 13
     MIN_VERSION = 9
     MAX_VERSION = 13
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, encoding="packed32", ignorable=True),
-        kipwire.Field("brokers", "Brokers", "[]EncodedMetadataBroker", struct=EncodedMetadataBroker, compact=True),
-        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("brokers", "Brokers", "[]EncodedMetadataBroker", struct=EncodedMetadataBroker),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, ignorable=True),
         kipwire.Field(
             "controller_id",
             "ControllerId",
@@ -387,7 +369,7 @@ class EncodedMetadata(kipwire.Message):
             ignorable=True,
             entity_type="brokerId",
         ),
-        kipwire.Field("topics", "Topics", "[]EncodedMetadataTopic", struct=EncodedMetadataTopic, compact=True),
+        kipwire.Field("topics", "Topics", "[]EncodedMetadataTopic", struct=EncodedMetadataTopic),
         kipwire.Field(
             "cluster_authorized_operations",
             "ClusterAuthorizedOperations",
@@ -421,7 +403,7 @@ class EncodedMetadata(kipwire.Message):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -436,15 +418,14 @@ class EncodedMetadata(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.cluster_id = data[pos:end].decode()
-            pos = end
+            self.cluster_id, pos = data[pos:end].decode(), end
         else:
             self.cluster_id = "" if size else None
         size = data[pos]
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -457,7 +438,7 @@ class EncodedMetadata(kipwire.Message):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -483,5 +464,3 @@ class EncodedMetadata(kipwire.Message):
         number = (self.cluster_authorized_operations << 1) ^ (self.cluster_authorized_operations >> 31)
         add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.cluster_authorized_operations, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

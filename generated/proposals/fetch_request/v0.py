@@ -33,7 +33,6 @@ class OffsetData(kipwire.Struct):
             an int64 elsewhere.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
         kipwire.Field("partitions", "Partitions", "[]int32", prefix="int16"),
@@ -52,8 +51,7 @@ class OffsetData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
@@ -109,7 +107,6 @@ class FetchRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
@@ -156,8 +153,7 @@ class FetchRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         self.replica_id, self.max_wait, self.min_bytes, size = unpack_iiih(data, pos)
         pos += 14
         if size:

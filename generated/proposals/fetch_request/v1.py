@@ -34,7 +34,6 @@ class PartitionOffsetData(kipwire.Struct):
         fetch_size (int32): Bytes of messages to return from this partition at most.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("offset", "Offset", "int32", default=0),
@@ -64,7 +63,6 @@ class OffsetData(kipwire.Struct):
         partition_offsets ([]PartitionOffsetData): The partitions. The comment goes on calling this field partitions.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
         kipwire.Field(
@@ -83,8 +81,7 @@ class OffsetData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size:
@@ -133,7 +130,6 @@ class FetchRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
@@ -180,8 +176,7 @@ class FetchRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         self.replica_id, self.max_wait, self.min_bytes, size = unpack_iiih(data, pos)
         pos += 14
         if size:

@@ -32,7 +32,6 @@ class OffsetData(kipwire.Struct):
         offsets ([]int32): Offset to start from in each partition.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
         kipwire.Field("partitions", "Partitions", "[]int32", prefix="int16"),
@@ -51,8 +50,7 @@ class OffsetData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
@@ -104,7 +102,6 @@ class FetchRequestAsDrawn(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
@@ -151,8 +148,7 @@ class FetchRequestAsDrawn(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         self.replica_id, self.max_wait, self.min_bytes, size = unpack_iiih(data, pos)
         pos += 14
         if size:

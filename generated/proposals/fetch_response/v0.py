@@ -31,7 +31,6 @@ class PartitionData(kipwire.Struct):
         messages (bytes): A message set in the format of the time, behind its size as an int32 (see ProduceRequest).
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("messages", "Messages", "bytes", default=b"", prefix="int32"),
@@ -48,8 +47,7 @@ class PartitionData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.messages = data[pos:end]
-        pos = end
+        self.messages, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -67,7 +65,6 @@ class TopicData(kipwire.Struct):
         partition_data ([]PartitionData): The messages of the topic, by partition.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
         kipwire.Field("partition_data", "PartitionData", "[]PartitionData", struct=PartitionData, prefix="int16"),
@@ -84,8 +81,7 @@ class TopicData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size:
@@ -125,7 +121,6 @@ class FetchResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),

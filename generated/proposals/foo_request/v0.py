@@ -22,7 +22,6 @@ class FooRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -11,7 +11,7 @@ from kipwire.wire import read_tag_section, tag_section
 __all__ = ["FooRequest"]
 
 
-class FooRequest(kipwire.Message):
+class FooRequest(kipwire.FlexibleMessage):
     """Asks for a FooResponse. Not part of KIP-482, which shows the response alone: it has no fields and is here to make
     the API whole.
     """
@@ -23,7 +23,6 @@ class FooRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -37,5 +36,3 @@ class FooRequest(kipwire.Message):
 
     def _write(self, add: kipwire.Add) -> None:
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

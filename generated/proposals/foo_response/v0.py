@@ -24,7 +24,6 @@ class Foo(kipwire.Struct):
         baz (int16): The baz that belongs to this foo, in every version.
     """
 
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("baz", "Baz", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -61,7 +60,6 @@ class FooResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 0
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("foos", "Foos", "[]Foo", struct=Foo),)
     __slots__ = kipwire.slots_of(FIELDS)
 

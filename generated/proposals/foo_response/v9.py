@@ -17,7 +17,7 @@ unpack_hB = struct.Struct(">hB").unpack_from
 pack_hx = struct.Struct(">hx").pack
 
 
-class Foo(kipwire.Struct):
+class Foo(kipwire.FlexibleStruct):
     """All foos, in the order in which they were found.
 
     Attributes:
@@ -26,9 +26,8 @@ class Foo(kipwire.Struct):
         baz (int16): The baz that belongs to this foo, in every version.
     """
 
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("bar", "Bar", "string", default="hello world", compact=True, tag=0),
+        kipwire.Field("bar", "Bar", "string", default="hello world", tag=0),
         kipwire.Field("baz", "Baz", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -54,11 +53,10 @@ class Foo(kipwire.Struct):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if not 0 < size < 128:
+            if size > 127 or not size:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.bar = data[pos:end].decode()
-            pos = end
+            self.bar, pos = data[pos:end].decode(), end
         else:
             return None
         return pos
@@ -76,10 +74,8 @@ class Foo(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FooResponse(kipwire.Message):
+class FooResponse(kipwire.FlexibleMessage):
     """The example message of KIP-482: tagged fields at the top level and within the elements of an array, both from
     version 9 on.
 
@@ -96,10 +92,9 @@ class FooResponse(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("user_agent", "UserAgent", "string", default="", compact=True, tag=0),
-        kipwire.Field("foos", "Foos", "[]Foo", struct=Foo, compact=True),
+        kipwire.Field("user_agent", "UserAgent", "string", default="", tag=0),
+        kipwire.Field("foos", "Foos", "[]Foo", struct=Foo),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -125,11 +120,10 @@ class FooResponse(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if not 0 < size < 128:
+            if size > 127 or not size:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.user_agent = data[pos:end].decode()
-            pos = end
+            self.user_agent, pos = data[pos:end].decode(), end
         else:
             return None
         return pos
@@ -146,5 +140,3 @@ class FooResponse(kipwire.Message):
             add(user_agent)
             fields.append((0, b"".join(parts)))
         return fields
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

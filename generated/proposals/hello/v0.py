@@ -33,7 +33,6 @@ class Hello(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("version", "Version", "int16", default=0, role="constant"),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
@@ -54,15 +53,13 @@ class Hello(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.replica_id = data[pos:end].decode()
-        pos = end
+        self.replica_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

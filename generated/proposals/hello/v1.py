@@ -34,7 +34,6 @@ class Hello(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("version", "Version", "int16", default=1, role="constant"),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
@@ -57,22 +56,19 @@ class Hello(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.replica_id = data[pos:end].decode()
-        pos = end
+        self.replica_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.software_version = data[pos:end].decode()
-        pos = end
+        self.software_version, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

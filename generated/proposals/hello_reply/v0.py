@@ -28,7 +28,6 @@ class HelloReply(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("broker_id", "BrokerId", "string", default="", prefix="int16"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -42,8 +41,7 @@ class HelloReply(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.broker_id = data[pos:end].decode()
-        pos = end
+        self.broker_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

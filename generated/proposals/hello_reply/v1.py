@@ -29,7 +29,6 @@ class HelloReply(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "string", default="", prefix="int16"),
         kipwire.Field("software_version", "SoftwareVersion", "string", default="", prefix="int16"),
@@ -47,15 +46,13 @@ class HelloReply(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.broker_id = data[pos:end].decode()
-        pos = end
+        self.broker_id, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.software_version = data[pos:end].decode()
-        pos = end
+        self.software_version, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

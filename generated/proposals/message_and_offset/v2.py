@@ -36,7 +36,6 @@ class Header(kipwire.Struct):
         value (bytes): Whatever the owner of the key puts there. The KIP knows no null.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "uint32", default=0, map_key=True),
         kipwire.Field("value", "Value", "bytes", default=b"", prefix="int32"),
@@ -53,8 +52,7 @@ class Header(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.value = data[pos:end]
-        pos = end
+        self.value, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -93,7 +91,6 @@ class MessageAndOffset(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 2
     MAX_VERSION = 2
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("message_size", "MessageSize", "int32", role="size"),
@@ -162,8 +159,7 @@ class MessageAndOffset(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.key = data[pos:end]
-            pos = end
+            self.key, pos = data[pos:end], end
         if attributes & 0x10:
             (size,) = unpack_i(data, pos)
             pos += 4
@@ -185,8 +181,7 @@ class MessageAndOffset(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.value = data[pos:end]
-            pos = end
+            self.value, pos = data[pos:end], end
         if pos != limit:
             raise kipwire.Malformed
         if checksums.crc32(data[magic_byte_at:pos]) != crc:

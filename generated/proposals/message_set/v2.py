@@ -44,7 +44,6 @@ class Message(kipwire.Struct):
         crc (uint32, computed crc32): CRC-32 from Attributes to here, for programs that check single messages.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
         kipwire.Field("attributes", "Attributes", "int8", role="bits"),
@@ -88,7 +87,7 @@ class Message(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -114,28 +113,25 @@ class Message(kipwire.Struct):
                 pos += 1
                 if size > 127:
                     byte = data[pos]
-                    if 0 < byte < 128:
+                    if byte and byte < 128:
                         size += (byte - 1) << 7
                         pos += 1
                     else:
                         size, pos = read_varint(data, pos, 31)
                 end = pos + size
-                self.key = data[pos:end]
-                pos = end
+                self.key, pos = data[pos:end], end
             else:
                 end = limit - 4
                 if end < pos:
                     raise kipwire.Malformed
-                self.key = data[pos:end]
-                pos = end
+                self.key, pos = data[pos:end], end
         else:
             self.key = None
         if not attributes & 0x2:
             end = limit - 4
             if end < pos:
                 raise kipwire.Malformed
-            self.value = data[pos:end]
-            pos = end
+            self.value, pos = data[pos:end], end
         else:
             self.value = None
         (size,) = unpack_I(data, pos)
@@ -203,7 +199,6 @@ class MessageSet(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 2
     MAX_VERSION = 2
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("length", "Length", "int32", role="size"),

@@ -34,7 +34,6 @@ class PartitionData(kipwire.Struct):
             does not say so, but the set could not end otherwise.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("messages", "Messages", "bytes", default=b"", prefix="int32"),
@@ -51,8 +50,7 @@ class PartitionData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.messages = data[pos:end]
-        pos = end
+        self.messages, pos = data[pos:end], end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -70,7 +68,6 @@ class TopicData(kipwire.Struct):
         partition_data ([]PartitionData): The messages for the topic, by partition.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
         kipwire.Field("partition_data", "PartitionData", "[]PartitionData", struct=PartitionData, prefix="int16"),
@@ -87,8 +84,7 @@ class TopicData(kipwire.Struct):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.topic = data[pos:end].decode()
-        pos = end
+        self.topic, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size:
@@ -131,7 +127,6 @@ class ProduceRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
@@ -175,8 +170,7 @@ class ProduceRequest(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.client_id = data[pos:end].decode()
-        pos = end
+        self.client_id, pos = data[pos:end].decode(), end
         self.required_acks, self.ack_timeout, size = unpack_bih(data, pos)
         pos += 7
         if size:

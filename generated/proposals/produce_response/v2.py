@@ -29,7 +29,6 @@ class MessageSetResult(kipwire.Struct):
         error (int16): Error of the message set; 0 if there is none.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("error", "Error", "int16", default=0),
@@ -69,7 +68,6 @@ class ProduceResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 0
     MAX_VERSION = 2
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),

@@ -33,7 +33,6 @@ class RequestHeader(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("request_api_key", "RequestApiKey", "int16", default=0),
         kipwire.Field("request_api_version", "RequestApiVersion", "int16", default=0),
@@ -64,8 +63,7 @@ class RequestHeader(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.client_id = data[pos:end].decode()
-            pos = end
+            self.client_id, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

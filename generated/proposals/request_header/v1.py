@@ -15,7 +15,7 @@ unpack_hhiB = struct.Struct(">hhiB").unpack_from
 pack_hhi = struct.Struct(">hhi").pack
 
 
-class RequestHeader(kipwire.Message):
+class RequestHeader(kipwire.FlexibleMessage):
     """What stands before every request, in the form that KIP-482 proposes: version 1 has a compact client id and room for
     tagged fields.
 
@@ -32,12 +32,11 @@ class RequestHeader(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("request_api_key", "RequestApiKey", "int16", default=0),
         kipwire.Field("request_api_version", "RequestApiVersion", "int16", default=0),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
-        kipwire.Field("client_id", "ClientId", "string", default="", nullable=True, compact=True, ignorable=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -62,8 +61,7 @@ class RequestHeader(kipwire.Message):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.client_id = data[pos:end].decode()
-            pos = end
+            self.client_id, pos = data[pos:end].decode(), end
         else:
             self.client_id = "" if size else None
         self._unknown_tagged_fields = None
@@ -79,5 +77,3 @@ class RequestHeader(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(client_id)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -15,7 +15,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_ix = struct.Struct(">ix").pack
 
 
-class ResponseHeader(kipwire.Message):
+class ResponseHeader(kipwire.FlexibleMessage):
     """What stands before every response, in the form that KIP-482 proposes: version 1 has room for tagged fields.
 
     Attributes:
@@ -28,7 +28,6 @@ class ResponseHeader(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -45,5 +44,3 @@ class ResponseHeader(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_ix(self.correlation_id)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

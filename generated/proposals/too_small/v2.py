@@ -29,7 +29,6 @@ class TooSmall(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 0
     MAX_VERSION = 2
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("too_small", "tooSmall", "int64", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 

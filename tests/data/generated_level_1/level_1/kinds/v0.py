@@ -43,7 +43,6 @@ class Inner(kipwire.Struct):
         number (int32): See the spec.
     """
 
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("number", "Number", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -66,7 +65,6 @@ class MaybeInner(kipwire.Struct):
         numbers ([]int16): See the spec.
     """
 
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("numbers", "Numbers", "[]int16"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -97,7 +95,6 @@ class Row(kipwire.Struct):
         name (string, nullable): See the spec.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "int32", default=0, map_key=True),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
@@ -128,8 +125,7 @@ class Row(kipwire.Struct):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.name = data[pos:end].decode()
-            pos = end
+            self.name, pos = data[pos:end].decode(), end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -154,7 +150,6 @@ class FixedRow(kipwire.Struct):
         ratio (float64): See the spec.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("number", "Number", "int64", default=0),
         kipwire.Field("ratio", "Ratio", "float64", default=0.0),
@@ -183,7 +178,6 @@ class FixedRow(kipwire.Struct):
 class EmptyRow(kipwire.Struct):
     """EmptyRow."""
 
-    FLEXIBLE = False
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -241,7 +235,6 @@ class Kinds(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 2
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("flag", "Flag", "bool", default=True),
         kipwire.Field("int8", "Int8", "int8", default=0),
@@ -352,8 +345,7 @@ class Kinds(kipwire.Message):
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.text = data[pos:end].decode()
-        pos = end
+        self.text, pos = data[pos:end].decode(), end
         (size,) = unpack_h(data, pos)
         pos += 2
         if size == -1:
@@ -362,15 +354,13 @@ class Kinds(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.maybe_text = data[pos:end].decode()
-            pos = end
+            self.maybe_text, pos = data[pos:end].decode(), end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size < 0:
             raise kipwire.Malformed
         end = pos + size
-        self.blob = data[pos:end]
-        pos = end
+        self.blob, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size == -1:
@@ -379,8 +369,7 @@ class Kinds(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.maybe_blob = data[pos:end]
-            pos = end
+            self.maybe_blob, pos = data[pos:end], end
         (size,) = unpack_i(data, pos)
         pos += 4
         if size == -1:
@@ -389,13 +378,12 @@ class Kinds(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.records = data[pos:end]
-            pos = end
+            self.records, pos = data[pos:end], end
         size = data[pos]
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:

@@ -41,7 +41,7 @@ pack_q = struct.Struct(">q").pack
 pack_qdx = struct.Struct(">qdx").pack
 
 
-class Inner(kipwire.Struct):
+class Inner(kipwire.FlexibleStruct):
     """Inner.
 
     Attributes:
@@ -49,10 +49,9 @@ class Inner(kipwire.Struct):
         added (string): See the spec.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("number", "Number", "int32", default=0),
-        kipwire.Field("added", "Added", "string", default="", compact=True, ignorable=True),
+        kipwire.Field("added", "Added", "string", default="", ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -64,11 +63,10 @@ class Inner(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         self.number, size = unpack_iB(data, pos)
         pos += 5
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.added = data[pos:end].decode()
-        pos = end
+        self.added, pos = data[pos:end].decode(), end
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -80,18 +78,15 @@ class Inner(kipwire.Struct):
         add(added)
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class MaybeInner(kipwire.Struct):
+class MaybeInner(kipwire.FlexibleStruct):
     """MaybeInner.
 
     Attributes:
         numbers ([]int16): See the spec.
     """
 
-    FLEXIBLE = True
-    FIELDS = (kipwire.Field("numbers", "Numbers", "[]int16", compact=True),)
+    FIELDS = (kipwire.Field("numbers", "Numbers", "[]int16"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, numbers: list[int] = DEFAULT) -> None:
@@ -101,9 +96,9 @@ class MaybeInner(kipwire.Struct):
     def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.numbers = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        self.numbers = [*UNPACK_INT16[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 2
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
@@ -115,10 +110,8 @@ class MaybeInner(kipwire.Struct):
         add(PACK_INT16[len(numbers)](*numbers))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Row(kipwire.Struct):
+class Row(kipwire.FlexibleStruct):
     """Row.
 
     Attributes:
@@ -129,12 +122,11 @@ class Row(kipwire.Struct):
         tagged (int16, tag 0): See the spec.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("key", "Key", "int32", default=0, map_key=True),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
-        kipwire.Field("replicas", "Replicas", "[]int32", compact=True),
-        kipwire.Field("name", "Name", "string", default="", nullable=True, compact=True),
+        kipwire.Field("replicas", "Replicas", "[]int32"),
+        kipwire.Field("name", "Name", "string", default="", nullable=True),
         kipwire.Field("tagged", "Tagged", "int16", default=0, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -160,9 +152,9 @@ class Row(kipwire.Struct):
         self.key, id, size = unpack_i16sB(data, pos)
         pos += 21
         self.id = uuid_from(id)
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 4
         size = data[pos]
         pos += 1
@@ -170,8 +162,7 @@ class Row(kipwire.Struct):
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.name = data[pos:end].decode()
-            pos = end
+            self.name, pos = data[pos:end].decode(), end
         else:
             self.name = "" if size else None
         self._unknown_tagged_fields = None
@@ -211,10 +202,8 @@ class Row(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class FixedRow(kipwire.Struct):
+class FixedRow(kipwire.FlexibleStruct):
     """FixedRow.
 
     Attributes:
@@ -222,7 +211,6 @@ class FixedRow(kipwire.Struct):
         ratio (float64): See the spec.
     """
 
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("number", "Number", "int64", default=0),
         kipwire.Field("ratio", "Ratio", "float64", default=0.0),
@@ -250,17 +238,14 @@ class FixedRow(kipwire.Struct):
         for item, (item.number, item.ratio) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TaggedStruct(kipwire.Struct):
+class TaggedStruct(kipwire.FlexibleStruct):
     """TaggedStruct.
 
     Attributes:
         epoch (int32): Default: -1.
     """
 
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("epoch", "Epoch", "int32", default=-1),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -278,17 +263,14 @@ class TaggedStruct(kipwire.Struct):
         packed = pack_ix(self.epoch)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class TaggedRow(kipwire.Struct):
+class TaggedRow(kipwire.FlexibleStruct):
     """TaggedRow.
 
     Attributes:
         ratio (float64): See the spec.
     """
 
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("ratio", "Ratio", "float64", default=0.0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -312,10 +294,8 @@ class TaggedRow(kipwire.Struct):
         for item, (item.ratio,) in zip(items, rows):
             item._unknown_tagged_fields = None
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
-
-class Kinds(kipwire.Message):
+class Kinds(kipwire.FlexibleMessage):
     """A field of every kind: classic in version 0, flexible from version 1 on, with another field in version 2.
 
     Attributes:
@@ -361,7 +341,6 @@ class Kinds(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     MIN_VERSION = 0
     MAX_VERSION = 2
-    FLEXIBLE = True
     FIELDS = (
         kipwire.Field("flag", "Flag", "bool", default=True),
         kipwire.Field("int8", "Int8", "int8", default=0),
@@ -372,34 +351,30 @@ class Kinds(kipwire.Message):
         kipwire.Field("int64", "Int64", "int64", default=0),
         kipwire.Field("ratio", "Ratio", "float64", default=0.0),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
-        kipwire.Field("text", "Text", "string", default="text", compact=True),
-        kipwire.Field("maybe_text", "MaybeText", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("blob", "Blob", "bytes", default=b"", compact=True),
-        kipwire.Field("maybe_blob", "MaybeBlob", "bytes", default=b"", nullable=True, compact=True),
-        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        kipwire.Field("text", "Text", "string", default="text"),
+        kipwire.Field("maybe_text", "MaybeText", "string", default=None, nullable=True),
+        kipwire.Field("blob", "Blob", "bytes", default=b""),
+        kipwire.Field("maybe_blob", "MaybeBlob", "bytes", default=b"", nullable=True),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True),
         kipwire.Field("packed", "Packed", "int64", default=0, encoding="packed32"),
         kipwire.Field("upacked", "Upacked", "int32", default=0, encoding="upacked16"),
         kipwire.Field("widened", "Widened", "int64", default=0),
-        kipwire.Field("flags", "Flags", "[]bool", compact=True),
-        kipwire.Field("numbers", "Numbers", "[]int32", nullable=True, compact=True),
-        kipwire.Field("ratios", "Ratios", "[]float64", compact=True),
-        kipwire.Field("ids", "Ids", "[]uuid", compact=True),
-        kipwire.Field("texts", "Texts", "[]string", compact=True),
-        kipwire.Field("blobs", "Blobs", "[]bytes", compact=True),
-        kipwire.Field("packed_numbers", "PackedNumbers", "[]int64", compact=True, encoding="packed64"),
-        kipwire.Field("upacked_numbers", "UpackedNumbers", "[]int16", compact=True, encoding="upacked16"),
+        kipwire.Field("flags", "Flags", "[]bool"),
+        kipwire.Field("numbers", "Numbers", "[]int32", nullable=True),
+        kipwire.Field("ratios", "Ratios", "[]float64"),
+        kipwire.Field("ids", "Ids", "[]uuid"),
+        kipwire.Field("texts", "Texts", "[]string"),
+        kipwire.Field("blobs", "Blobs", "[]bytes"),
+        kipwire.Field("packed_numbers", "PackedNumbers", "[]int64", encoding="packed64"),
+        kipwire.Field("upacked_numbers", "UpackedNumbers", "[]int16", encoding="upacked16"),
         kipwire.Field("inner", "Inner", "Inner", struct=Inner),
         kipwire.Field("maybe_inner", "MaybeInner", "MaybeInner", default=None, struct=MaybeInner, nullable=True),
-        kipwire.Field("rows", "Rows", "[]Row", struct=Row, compact=True),
-        kipwire.Field("fixed_rows", "FixedRows", "[]FixedRow", struct=FixedRow, nullable=True, compact=True),
+        kipwire.Field("rows", "Rows", "[]Row", struct=Row),
+        kipwire.Field("fixed_rows", "FixedRows", "[]FixedRow", struct=FixedRow, nullable=True),
         kipwire.Field("tagged_number", "TaggedNumber", "int32", default=-1, tag=0, ignorable=True),
-        kipwire.Field(
-            "tagged_text", "TaggedText", "string", default=None, nullable=True, compact=True, tag=1, ignorable=True
-        ),
+        kipwire.Field("tagged_text", "TaggedText", "string", default=None, nullable=True, tag=1, ignorable=True),
         kipwire.Field("tagged_struct", "TaggedStruct", "TaggedStruct", struct=TaggedStruct, tag=2, ignorable=True),
-        kipwire.Field(
-            "tagged_rows", "TaggedRows", "[]TaggedRow", struct=TaggedRow, compact=True, tag=3, ignorable=True
-        ),
+        kipwire.Field("tagged_rows", "TaggedRows", "[]TaggedRow", struct=TaggedRow, tag=3, ignorable=True),
         kipwire.Field("tagged_later", "TaggedLater", "uuid", default=ZERO_UUID, tag=4, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -490,46 +465,42 @@ class Kinds(kipwire.Message):
         pos += 47
         self.flag = FALSE_TRUE[flag]
         self.id = uuid_from(id)
-        if not 0 < size < 128:
+        if size > 127 or not size:
             size, pos = read_string_size(data, pos)
         end = pos + size - 1
-        self.text = data[pos:end].decode()
-        pos = end
+        self.text, pos = data[pos:end].decode(), end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            self.maybe_text = data[pos:end].decode()
-            pos = end
+            self.maybe_text, pos = data[pos:end].decode(), end
         else:
             self.maybe_text = "" if size else None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127 or not size:
             byte = data[pos]
-            if size and 0 < byte < 128:
+            if size and byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
                 size, pos = read_size(data, pos)
         end = pos + size - 1
-        self.blob = data[pos:end]
-        pos = end
+        self.blob, pos = data[pos:end], end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.maybe_blob = data[pos:end]
-            pos = end
+            self.maybe_blob, pos = data[pos:end], end
         else:
             self.maybe_blob = b"" if size else None
         size = data[pos]
@@ -537,21 +508,20 @@ class Kinds(kipwire.Message):
         if size > 1:
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            self.records = data[pos:end]
-            pos = end
+            self.records, pos = data[pos:end], end
         else:
             self.records = b"" if size else None
         size = data[pos]
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -565,7 +535,7 @@ class Kinds(kipwire.Message):
             self.upacked = size
         self.widened, size = unpack_qB(data, pos)
         pos += 9
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.flags, pos = read_bools(data, pos, size - 1)
         size = data[pos]
@@ -573,19 +543,19 @@ class Kinds(kipwire.Message):
         if size:
             if size > 127:
                 size, pos = read_size(data, pos)
-            self.numbers = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+            self.numbers = [*UNPACK_INT32[size - 1](data, pos)] if size != 1 else []
             pos += (size - 1) * 4
         else:
             self.numbers = None
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
-        self.ratios = [*UNPACK_FLOAT64[size - 1](data, pos)] if size > 1 else []
+        self.ratios = [*UNPACK_FLOAT64[size - 1](data, pos)] if size != 1 else []
         pos += (size - 1) * 8
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.ids, pos = read_uuids(data, pos, size - 1)
         size = data[pos]
@@ -596,12 +566,12 @@ class Kinds(kipwire.Message):
         self.blobs, pos = read_compact_blobs(data, pos, size)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.packed_numbers, pos = read_packed_array(data, pos, size - 1, 64)
         size = data[pos]
         pos += 1
-        if not 0 < size < 128:
+        if size > 127:
             size, pos = read_size(data, pos)
         self.upacked_numbers, pos = read_upacked_array(data, pos, size - 1, 16)
         self.inner, pos = read_struct(Inner, data, pos)
@@ -655,7 +625,8 @@ class Kinds(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(blob)
@@ -667,7 +638,8 @@ class Kinds(kipwire.Message):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(maybe_blob)
@@ -679,7 +651,8 @@ class Kinds(kipwire.Message):
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(records)
@@ -742,8 +715,7 @@ class Kinds(kipwire.Message):
                 if size > 127:
                     size, pos = read_string_size(data, pos)
                 end = pos + size - 1
-                self.tagged_text = data[pos:end].decode()
-                pos = end
+                self.tagged_text, pos = data[pos:end].decode(), end
             else:
                 self.tagged_text = "" if size else None
         elif tag == 2:
@@ -784,7 +756,7 @@ class Kinds(kipwire.Message):
             add = parts.append
             write_struct(TaggedStruct, self.tagged_struct, add)
             fields.append((2, b"".join(parts)))
-        if not is_empty(self.tagged_rows):
+        if self.tagged_rows != [] and not is_empty(self.tagged_rows):
             parts = []
             add = parts.append
             write_compact_structs(TaggedRow, self.tagged_rows, add)
@@ -797,4 +769,3 @@ class Kinds(kipwire.Message):
         return fields
 
     tagged_struct = kipwire.LazyStruct(TaggedStruct)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -37,7 +37,6 @@ class Keyed(kipwire.Struct):
         texts ([]string): See the spec.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "int32", default=0, map_key=True),
         kipwire.Field("texts", "Texts", "[]string", prefix="uvarint"),
@@ -55,7 +54,7 @@ class Keyed(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -84,7 +83,6 @@ class Pair(kipwire.Struct):
         has_value (bool, computed bit): See the spec.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
         kipwire.Field("flags", "Flags", "int8", role="bits"),
@@ -115,7 +113,7 @@ class Pair(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -133,28 +131,25 @@ class Pair(kipwire.Struct):
                 pos += 1
                 if size > 127:
                     byte = data[pos]
-                    if 0 < byte < 128:
+                    if byte and byte < 128:
                         size += (byte - 1) << 7
                         pos += 1
                     else:
                         size, pos = read_varint(data, pos, 31)
                 end = pos + size
-                self.key = data[pos:end].decode()
-                pos = end
+                self.key, pos = data[pos:end].decode(), end
             else:
                 end = limit - 2
                 if end < pos:
                     raise kipwire.Malformed
-                self.key = data[pos:end].decode()
-                pos = end
+                self.key, pos = data[pos:end].decode(), end
         else:
             self.key = None
         if flags & 0x2:
             end = limit - 2
             if end < pos:
                 raise kipwire.Malformed
-            self.value = data[pos:end]
-            pos = end
+            self.value, pos = data[pos:end], end
         else:
             self.value = b""
         (self.end,) = unpack_h(data, pos)
@@ -211,7 +206,6 @@ class Parts(kipwire.Message):
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("magic", "Magic", "int8", default=0, role="constant"),
         kipwire.Field("size", "Size", "int32", role="size"),
@@ -277,7 +271,7 @@ class Parts(kipwire.Message):
             pos += 1
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
@@ -285,8 +279,7 @@ class Parts(kipwire.Message):
             if size & 1:
                 raise kipwire.Malformed
             end = pos + (size >> 1)
-            self.note = data[pos:end].decode()
-            pos = end
+            self.note, pos = data[pos:end].decode(), end
         else:
             self.note = ""
         if not attributes & 0x20:
@@ -295,15 +288,14 @@ class Parts(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.blob = data[pos:end]
-            pos = end
+            self.blob, pos = data[pos:end], end
         else:
             self.blob = None
         size = data[pos]
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:

@@ -38,7 +38,6 @@ class Keyed(kipwire.Struct):
         texts ([]string): See the spec.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "int32", default=0, map_key=True),
         kipwire.Field("texts", "Texts", "[]string", prefix="uvarint"),
@@ -56,7 +55,7 @@ class Keyed(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -80,7 +79,6 @@ class Inner(kipwire.Struct):
         inner_crc (uint32, computed crc32c): See the spec.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("number", "Number", "int64", default=0, encoding="upacked64"),
         kipwire.Field("inner_crc", "InnerCrc", "uint32", role="checksum", algorithm="crc32c", start="number"),
@@ -129,7 +127,6 @@ class Pair(kipwire.Struct):
         has_value (bool, computed bit): See the spec.
     """
 
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
         kipwire.Field("flags", "Flags", "int8", role="bits"),
@@ -160,7 +157,7 @@ class Pair(kipwire.Struct):
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:
@@ -178,28 +175,25 @@ class Pair(kipwire.Struct):
                 pos += 1
                 if size > 127:
                     byte = data[pos]
-                    if 0 < byte < 128:
+                    if byte and byte < 128:
                         size += (byte - 1) << 7
                         pos += 1
                     else:
                         size, pos = read_varint(data, pos, 31)
                 end = pos + size
-                self.key = data[pos:end].decode()
-                pos = end
+                self.key, pos = data[pos:end].decode(), end
             else:
                 end = limit - 2
                 if end < pos:
                     raise kipwire.Malformed
-                self.key = data[pos:end].decode()
-                pos = end
+                self.key, pos = data[pos:end].decode(), end
         else:
             self.key = None
         if flags & 0x2:
             end = limit - 2
             if end < pos:
                 raise kipwire.Malformed
-            self.value = data[pos:end]
-            pos = end
+            self.value, pos = data[pos:end], end
         else:
             self.value = b""
         (self.end,) = unpack_h(data, pos)
@@ -257,7 +251,6 @@ class Parts(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
-    FLEXIBLE = False
     FIELDS = (
         kipwire.Field("magic", "Magic", "int8", default=1, role="constant"),
         kipwire.Field("size", "Size", "int32", role="size"),
@@ -326,7 +319,7 @@ class Parts(kipwire.Message):
             pos += 1
             if size > 127:
                 byte = data[pos]
-                if 0 < byte < 128:
+                if byte and byte < 128:
                     size += (byte - 1) << 7
                     pos += 1
                 else:
@@ -334,8 +327,7 @@ class Parts(kipwire.Message):
             if size & 1:
                 raise kipwire.Malformed
             end = pos + (size >> 1)
-            self.note = data[pos:end].decode()
-            pos = end
+            self.note, pos = data[pos:end].decode(), end
         else:
             self.note = ""
         if not attributes & 0x20:
@@ -344,15 +336,14 @@ class Parts(kipwire.Message):
             if size < 0:
                 raise kipwire.Malformed
             end = pos + size
-            self.blob = data[pos:end]
-            pos = end
+            self.blob, pos = data[pos:end], end
         else:
             self.blob = None
         size = data[pos]
         pos += 1
         if size > 127:
             byte = data[pos]
-            if 0 < byte < 128:
+            if byte and byte < 128:
                 size += (byte - 1) << 7
                 pos += 1
             else:

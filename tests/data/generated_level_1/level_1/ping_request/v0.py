@@ -28,7 +28,6 @@ class PingRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
-    FLEXIBLE = False
     FIELDS = (kipwire.Field("number", "Number", "int64", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 

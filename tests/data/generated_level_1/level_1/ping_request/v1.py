@@ -15,7 +15,7 @@ unpack_qB = struct.Struct(">qB").unpack_from
 pack_qx = struct.Struct(">qx").pack
 
 
-class PingRequest(kipwire.Message):
+class PingRequest(kipwire.FlexibleMessage):
     """Goes over a connection, so it has a header.
 
     Attributes:
@@ -29,7 +29,6 @@ class PingRequest(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
-    FLEXIBLE = True
     FIELDS = (kipwire.Field("number", "Number", "int64", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -46,5 +45,3 @@ class PingRequest(kipwire.Message):
     def _write(self, add: kipwire.Add) -> None:
         packed = pack_qx(self.number)
         add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
