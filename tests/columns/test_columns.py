@@ -7,7 +7,6 @@ import pickle
 import subprocess
 import sys
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -19,11 +18,10 @@ import kafka_records
 import proposals
 from kipwire import DecodeError, EncodeError, KipwireError, Message, columns, native
 from kipwire.testing import damaged, messages
-from tests.runtime.test_generated_forms import SPECS, package  # noqa: F401  # a fixture
 from tests.support import column_checks, golden_data, property_checks
 from tests.support.column_checks import BY_ROWS, Way
-from tests.support.places import ROOT
-from tests.support.spec_package import declared_versions
+from tests.support.places import FORMS, ROOT
+from tests.support.spec_package import Classes, declared_versions
 
 METADATA: Any = import_module("kafka_messages.metadata_response.v12")
 MetadataResponse = METADATA.MetadataResponse
@@ -135,11 +133,9 @@ def test_proposals_and_record_formats_are_the_same_in_columns(package_name: str,
     check_class(import_module(package_name).message(name, version))
 
 
-@pytest.mark.parametrize(("name", "version"), declared_versions(SPECS), ids=str)
-def test_every_form_of_the_language_is_the_same_in_columns(
-    package: ModuleType, name: str, version: int  # noqa: F811
-) -> None:
-    check_class(package.message(name, version))
+@pytest.mark.parametrize(("name", "version"), declared_versions(FORMS), ids=str)
+def test_every_form_of_the_language_is_the_same_in_columns(forms: Classes, name: str, version: int) -> None:
+    check_class(forms(name, version))
 
 
 def test_damaged_bytes_have_the_verdict_of_rows(way: Way) -> None:

@@ -8,10 +8,8 @@ import random
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -26,16 +24,12 @@ from kipwire import DecodeError, EncodeError, Field, LazyStruct, Message, Struct
 from kipwire.plan import NoPlanError, plan_of
 from kipwire.records import Record, read_batches, write_batch
 from kipwire.testing import damaged, messages
-from tests.runtime.test_generated_forms import SPECS as FORMS
-from tests.runtime.test_generated_forms import package  # noqa: F401  # a fixture
 from tests.support import golden_data, native_checks, property_checks
-from tests.support.places import DATA
-from tests.support.spec_package import declared_versions, generated
+from tests.support.places import FORMS, LAYOUTS
+from tests.support.spec_package import Classes, declared_versions
 
 needs_kernel = pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")
 KERNEL: Any = native.kernel
-
-LAYOUTS = DATA / "layouts"
 
 METADATA: Any = import_module("kafka_messages.metadata_response.v12")
 FETCH: Any = import_module("kafka_messages.fetch_request.v17")
@@ -76,23 +70,15 @@ def test_kernel_and_python_agree_on_every_class(package_name: str, name: str, ve
 
 @needs_kernel
 @pytest.mark.parametrize(("name", "version"), declared_versions(FORMS), ids=str)
-def test_kernel_and_python_agree_on_every_form_of_the_language(
-    package: ModuleType, name: str, version: int  # noqa: F811
-) -> None:
-    check_agreement(package.message(name, version))
-
-
-@pytest.fixture(scope="session")
-def layouts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    with generated(LAYOUTS, "layouts_of_every_kind", tmp_path_factory) as found:
-        yield found
+def test_kernel_and_python_agree_on_every_form_of_the_language(forms: Classes, name: str, version: int) -> None:
+    check_agreement(forms(name, version))
 
 
 @needs_kernel
 @pytest.mark.parametrize(("name", "version"), declared_versions(LAYOUTS), ids=str)
-def test_kernel_and_python_agree_on_every_kind_of_layout(layouts: ModuleType, name: str, version: int) -> None:
-    assert KERNEL.serves(layouts.message(name, version))
-    check_agreement(layouts.message(name, version))
+def test_kernel_and_python_agree_on_every_kind_of_layout(layouts: Classes, name: str, version: int) -> None:
+    assert KERNEL.serves(layouts(name, version))
+    check_agreement(layouts(name, version))
 
 
 @needs_kernel

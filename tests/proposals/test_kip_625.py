@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,11 +10,11 @@ import pytest
 import kafka_messages
 import proposals
 from benchmarks import encodings, kip625, report
-from kipgen.generate import carry_out, plan
 from kipwire import DecodeError, EncodeError
 from proposals.too_small import v0 as narrow
 from proposals.too_small import v2 as wide
 from tests.support import golden_data
+from tests.support.spec_package import generated
 
 ENCODINGS = [f"{form}{bits}" for form in ("fixed", "packed", "upacked") for bits in (16, 32, 64)]
 
@@ -44,15 +43,9 @@ def number(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("kip625")
     (folder / "numbers").mkdir()
     (folder / "numbers/Number.json").write_text(json.dumps(SPEC))
-    planned = plan(folder / "numbers", folder / "numbers_of_tests", "numbers_of_tests", lambda done, total: None)
-    assert not planned.has_errors, planned.problems
-    carry_out(planned)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        modules = {
-            encoding: import_module(f"numbers_of_tests.number.v{version}") for version, encoding in enumerate(ENCODINGS)
-        }
-    return lambda encoding: modules[encoding].Number
+    with generated(folder / "numbers", "numbers_of_tests", folder) as package:
+        classes = {encoding: package.message("Number", version) for version, encoding in enumerate(ENCODINGS)}
+    return lambda encoding: classes[encoding]
 
 
 def lengths_end_at(form: str, bits: int) -> list[int]:

@@ -5,24 +5,18 @@ from __future__ import annotations
 import json
 import math
 import struct
-import sys
 import tracemalloc
 import uuid
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import strategies as st
 
 from kipwire import DecodeError, EncodeError, Message, UnsupportedVersionError, columns, native
-from kipwire.testing import damaged, messages
-from tests.support import property_checks, spec_package
-from tests.support.places import DATA
-
-SPECS = DATA / "forms"
-PACKAGE = "forms_of_every_kind"
+from tests.support import property_checks
+from tests.support.places import FORMS
+from tests.support.spec_package import Classes
 
 ENCODINGS = [f"{form}{bits}" for form in ("fixed", "packed", "upacked") for bits in (16, 32, 64)]
 WIDTHS = {"Int16": 16, "Int32": 32, "Int64": 64}
@@ -38,38 +32,6 @@ TABLE = {  # KIP-625's encodings: the bytes of 0, 1, -1, the lowest and the high
     "upacked32": ("00", "01", "ffffffff0f", "8080808008", "ffffffff07"),
     "upacked64": ("00", "01", "ff" * 9 + "01", "80" * 9 + "01", "ff" * 8 + "7f"),
 }
-
-
-@pytest.fixture(scope="session")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The generated package."""
-    with spec_package.generated(SPECS, PACKAGE, tmp_path_factory) as module:
-        yield module
-
-
-class Forms:
-    """The classes of the package by message and version."""
-
-    def __init__(self, package: ModuleType) -> None:
-        self.package = package
-
-    def __call__(self, name: str, version: int) -> Any:
-        return self.package.REGISTRY.message(name, version)
-
-    def struct(self, name: str, version: int, struct: str) -> Any:
-        return getattr(sys.modules[self(name, version).__module__], struct)
-
-
-@pytest.fixture
-def forms(package: ModuleType) -> Forms:
-    return Forms(package)
-
-
-@pytest.fixture(params=spec_package.declared_versions(SPECS), ids=lambda pair: f"{pair[0]}-{pair[1]}")
-def cls(request: pytest.FixtureRequest, forms: Forms) -> type[Message]:
-    """One class after the other."""
-    found: type[Message] = forms(*request.param)
-    return found
 
 
 def raw(text: str) -> bytes:
@@ -96,34 +58,6 @@ def is_written_and_read(message: Message, data: bytes) -> bool:
     return read.encode() == data
 
 
-# What holds for every class.
-
-
-def test_messages_survive_bytes_json_and_copies(cls: type[Message]) -> None:
-    def survives(message: Message) -> None:
-        property_checks.check_round_trip(message)
-        property_checks.check_unknown_tagged_fields(message)
-        property_checks.check_json(message)
-        property_checks.check_copies(message)
-
-    property_checks.for_all(survives, messages(cls))
-
-
-def test_every_truncation_is_refused_with_its_place(cls: type[Message]) -> None:
-    property_checks.for_all(property_checks.check_truncations, messages(cls, long=False).map(property_checks.slim))
-
-
-def test_damaged_and_random_bytes_are_refused_or_have_a_meaning(cls: type[Message]) -> None:
-    encoded = messages(cls).map(lambda message: message.encode())
-    faulty = encoded.flatmap(lambda data: st.lists(damaged(data), min_size=8, max_size=8))
-    noise = st.lists(st.binary(max_size=64), min_size=8, max_size=8)
-    property_checks.for_all(property_checks.check_many_bytes, st.just(cls), st.builds(list.__add__, faulty, noise))
-
-
-def test_encoding_refuses_what_checking_refuses(cls: type[Message]) -> None:
-    property_checks.for_all(property_checks.check_encode_agrees, property_checks.messages_with_a_wrong_value(cls))
-
-
 # Worked examples.
 
 
@@ -140,19 +74,19 @@ def test_encoding_refuses_what_checking_refuses(cls: type[Message]) -> None:
         ("WorkedTags", 0, {"ratio": 1.0}, "01 00 08 3f f0 00 00 00 00 00 00"),
     ],
 )
-def test_worked_examples(forms: Forms, name: str, version: int, values: dict[str, Any], data: str) -> None:
+def test_worked_examples(forms: Classes, name: str, version: int, values: dict[str, Any], data: str) -> None:
     assert is_written_and_read(forms(name, version)(**values), raw(data))
 
 
 @pytest.mark.parametrize(
     ("version", "data"), [(0, "00 0000 00000000 | 01 00000007 | 00000000"), (1, "00 01 01 | 01 00000007 00 | 01 00")]
 )
-def test_marker_of_a_nullable_struct_that_is_present(forms: Forms, version: int, data: str) -> None:
+def test_marker_of_a_nullable_struct_that_is_present(forms: Classes, version: int, data: str) -> None:
     maybe = forms.struct("Worked", version, "Maybe")(number=7)
     assert is_written_and_read(forms("Worked", version)(maybe=maybe), raw(data))
 
 
-def test_tagged_nullable_struct_has_a_varint_marker(forms: Forms) -> None:
+def test_tagged_nullable_struct_has_a_varint_marker(forms: Classes) -> None:
     cls, maybe = forms("WorkedTags", 0), forms.struct("WorkedTags", 0, "Maybe")
     assert is_written_and_read(cls(maybe=maybe()), raw("01 01 03 01 01 00"))
     assert is_written_and_read(
@@ -160,7 +94,7 @@ def test_tagged_nullable_struct_has_a_varint_marker(forms: Forms) -> None:
     )
 
 
-def test_null_where_the_default_is_a_struct_is_written(forms: Forms) -> None:
+def test_null_where_the_default_is_a_struct_is_written(forms: Classes) -> None:
     cls = forms("Nullables", 1)
     positional = "00000000 00 | 01 00000000 01 01 00 00 00 | ff | 01 0000000000000000 00 | 00"
     assert is_written_and_read(cls(maybe_null=None, nullable_later=None), raw("00000000 00 | ff | ff | ff | 00 | 00"))
@@ -171,7 +105,7 @@ def test_null_where_the_default_is_a_struct_is_written(forms: Forms) -> None:
     assert is_written_and_read(cls(tagged_null_list=[]), raw(f"{positional} | 01 | 04 01 01"))
 
 
-def test_struct_that_is_nullable_in_later_versions_has_no_marker_before(forms: Forms) -> None:
+def test_struct_that_is_nullable_in_later_versions_has_no_marker_before(forms: Classes) -> None:
     data = raw("00000000 | ff | ff | 0000000000000007 | ffffffff")
     later = forms.struct("Nullables", 0, "Later")(number=7)
     assert is_written_and_read(forms("Nullables", 0)(maybe_null=None, nullable_later=later), data)
@@ -180,7 +114,7 @@ def test_struct_that_is_nullable_in_later_versions_has_no_marker_before(forms: F
     assert caught.value.path == "nullable_later"
 
 
-def test_tagged_structs_within_tagged_arrays(forms: Forms) -> None:
+def test_tagged_structs_within_tagged_arrays(forms: Classes) -> None:
     cls = forms("Nullables", 1)
     item, inside = (forms.struct("Nullables", 1, name) for name in ("TaggedItem", "TaggedInside"))
     message = cls(maybe_null=None, nullable_later=None, tagged_list=[item(name="a"), item(inside=inside(number=-1))])
@@ -206,14 +140,14 @@ def limits(encoding: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(("type_", "version", "encoding"), encoded_classes())
-def test_every_encoding_has_the_bytes_of_its_table(forms: Forms, type_: str, version: int, encoding: str) -> None:
+def test_every_encoding_has_the_bytes_of_its_table(forms: Classes, type_: str, version: int, encoding: str) -> None:
     cls = forms(f"Encoded{type_}", version)
     for value, text in zip((0, 1, -1, *limits(encoding)), TABLE[encoding], strict=True):
         assert is_written_and_read(cls(value=value), raw(text))
 
 
 @pytest.mark.parametrize(("type_", "version", "encoding"), encoded_classes())
-def test_a_value_beyond_its_encoding_is_refused(forms: Forms, type_: str, version: int, encoding: str) -> None:
+def test_a_value_beyond_its_encoding_is_refused(forms: Classes, type_: str, version: int, encoding: str) -> None:
     cls = forms(f"Encoded{type_}", version)
     lowest, highest = limits(encoding)
     for value in (lowest - 1, highest + 1, 2 * highest, 2**64, -(2**64), 10**30):
@@ -224,7 +158,7 @@ def test_a_value_beyond_its_encoding_is_refused(forms: Forms, type_: str, versio
 
 
 @pytest.mark.parametrize(("type_", "version", "encoding"), encoded_classes())
-def test_json_knows_the_limits_of_an_encoding(forms: Forms, type_: str, version: int, encoding: str) -> None:
+def test_json_knows_the_limits_of_an_encoding(forms: Classes, type_: str, version: int, encoding: str) -> None:
     cls = forms(f"Encoded{type_}", version)
     for value in limits(encoding):
         assert cls.from_json({"value": value}).value == value
@@ -234,7 +168,7 @@ def test_json_knows_the_limits_of_an_encoding(forms: Forms, type_: str, version:
 
 
 @pytest.mark.parametrize(("type_", "version", "encoding"), [one for one in encoded_classes() if "packed" in one[2]])
-def test_varints_of_too_many_bits_or_bytes_are_refused(forms: Forms, type_: str, version: int, encoding: str) -> None:
+def test_varints_of_too_many_bits_or_bytes_are_refused(forms: Classes, type_: str, version: int, encoding: str) -> None:
     cls, bits = forms(f"Encoded{type_}", version), int(encoding[-2:])
     highest = uvarint(2**bits - 1)
     assert cls.decode(highest).encode() == highest
@@ -254,7 +188,7 @@ def test_varints_of_too_many_bits_or_bytes_are_refused(forms: Forms, type_: str,
 
 
 @pytest.mark.parametrize("bits", range(6, 63, 7))
-def test_varints_grow_a_byte_at_every_seventh_bit(forms: Forms, bits: int) -> None:
+def test_varints_grow_a_byte_at_every_seventh_bit(forms: Classes, bits: int) -> None:
     packed, upacked = forms("EncodedInt64", 5), forms("EncodedInt64", 8)
     size = (bits + 1) // 7
     assert len(packed(value=2**bits - 1).encode()) == len(packed(value=-(2**bits)).encode()) == size
@@ -266,14 +200,14 @@ def test_varints_grow_a_byte_at_every_seventh_bit(forms: Forms, bits: int) -> No
         assert upacked.decode(upacked(value=value).encode()).value == value
 
 
-def test_negative_value_of_a_narrow_encoding_is_widened_with_its_sign(forms: Forms) -> None:
+def test_negative_value_of_a_narrow_encoding_is_widened_with_its_sign(forms: Classes) -> None:
     assert forms("EncodedInt64", 7).decode(raw("ffffffff0f")).value == -1
     assert forms("EncodedInt64", 6).decode(raw("ffff03")).value == -1
     assert forms("EncodedInt64", 0).decode(raw("fffe")).value == -2
     assert forms("EncodedInt32", 4).decode(raw("808002")).value == -32768
 
 
-def test_default_of_an_encoded_tagged_field_is_left_out(forms: Forms) -> None:
+def test_default_of_an_encoded_tagged_field_is_left_out(forms: Classes) -> None:
     cls = forms("Encodings", 2)
     without = cls().encode()
     assert cls(tagged_int16_packed16=0).encode() == without
@@ -282,7 +216,7 @@ def test_default_of_an_encoded_tagged_field_is_left_out(forms: Forms) -> None:
     assert data == without[:-1] + b"\x01" + uvarint(tag) + b"\x0a" + b"\xff" * 9 + b"\x01"
 
 
-def test_encoding_changes_with_the_version(forms: Forms) -> None:
+def test_encoding_changes_with_the_version(forms: Classes) -> None:
     forms_of_five = {0: "0005", 1: "00000005", 2: "00000005", 3: "0a"}
     for version, text in forms_of_five.items():
         cls = forms("Encodings", version)
@@ -293,7 +227,7 @@ def test_encoding_changes_with_the_version(forms: Forms) -> None:
             cls(widened=2**63).encode()
 
 
-def test_encoded_fields_of_elements_keep_their_order_and_duplicate_keys(forms: Forms) -> None:
+def test_encoded_fields_of_elements_keep_their_order_and_duplicate_keys(forms: Classes) -> None:
     cls, element = forms("Encodings", 0), forms.struct("Encodings", 0, "Element")
     one = element(key=-1, flag=True, count=-1, last=300)
     wire = raw("01 | 01 | ff ff ff ff 0f | ac 02")
@@ -304,7 +238,7 @@ def test_encoded_fields_of_elements_keep_their_order_and_duplicate_keys(forms: F
 
 @pytest.mark.parametrize(("type_", "encoding"), [(type_, encoding) for type_, _, encoding in encoded_classes()])
 @pytest.mark.parametrize("version", [0, 1])
-def test_elements_have_the_bytes_of_their_encoding(forms: Forms, version: int, type_: str, encoding: str) -> None:
+def test_elements_have_the_bytes_of_their_encoding(forms: Classes, version: int, type_: str, encoding: str) -> None:
     cls, name = forms("ElementEncodings", version), f"{type_.lower()}s_{encoding}"
     empty = cls().encode()
     count = raw("06" if version else "00000005")
@@ -321,7 +255,7 @@ def test_elements_have_the_bytes_of_their_encoding(forms: Forms, version: int, t
 @pytest.mark.parametrize(
     ("element", "offset"), [("8000", 0), ("818000", 0), ("ffff04", 0), ("00 80808001", 1), ("ff", 1)]
 )
-def test_wrong_varint_among_elements_is_refused(forms: Forms, element: str, offset: int) -> None:
+def test_wrong_varint_among_elements_is_refused(forms: Classes, element: str, offset: int) -> None:
     cls = forms("ElementEncodings", 1)
     start = [field.name for field in cls.ATTRIBUTES].index("int16s_upacked16")
     wrong = raw(element)
@@ -334,7 +268,7 @@ def test_wrong_varint_among_elements_is_refused(forms: Forms, element: str, offs
 
 @pytest.mark.parametrize(("type_", "version", "encoding"), encoded_classes())
 def test_number_that_is_no_int_is_written_where_its_index_does_and_refused_where_it_is_packed(
-    forms: Forms, type_: str, version: int, encoding: str
+    forms: Classes, type_: str, version: int, encoding: str
 ) -> None:
     class Number:
         def __index__(self) -> int:
@@ -353,7 +287,7 @@ def test_number_that_is_no_int_is_written_where_its_index_does_and_refused_where
 
 
 @pytest.mark.parametrize("length", [0, 1, 125, 126, 127, 128, 16381, 16382, 16383, 16384, 32766, 32767])
-def test_compact_lengths_of_text_blobs_and_arrays(forms: Forms, length: int) -> None:
+def test_compact_lengths_of_text_blobs_and_arrays(forms: Classes, length: int) -> None:
     prefix = uvarint(length + 1)
     assert len(prefix) == (1 if length < 127 else 2 if length < 16383 else 3)
     cls = forms("Sequences", 1)
@@ -373,14 +307,14 @@ def test_compact_lengths_of_text_blobs_and_arrays(forms: Forms, length: int) -> 
 
 
 @pytest.mark.parametrize("length", [2**14 - 2, 2**14 - 1, 2**21 - 2, 2**21 - 1])
-def test_compact_lengths_of_a_long_blob(forms: Forms, length: int) -> None:
+def test_compact_lengths_of_a_long_blob(forms: Classes, length: int) -> None:
     message = forms("Sequences", 1)(blobs=[bytes(length)])
     data = raw("01 01 02") + uvarint(length + 1) + bytes(length) + raw("01 01 01 00")
     assert is_written_and_read(message, data)
 
 
 @pytest.mark.parametrize("body", [*range(125, 130), *range(16381, 16386)])
-def test_size_of_a_tagged_nullable_struct_counts_its_marker(forms: Forms, body: int) -> None:
+def test_size_of_a_tagged_nullable_struct_counts_its_marker(forms: Classes, body: int) -> None:
     def inner(length: int, section: bytes) -> bytes:
         return uvarint(length + 1) + bytes(length) + section
 
@@ -396,7 +330,7 @@ def test_size_of_a_tagged_nullable_struct_counts_its_marker(forms: Forms, body: 
 
 @pytest.mark.parametrize("size", [0, 127, 128, 16383, 16384])
 @pytest.mark.parametrize("tag", [2, 127, 128, 16383, 16384, 2**21 - 1, 2**21, 2**28 - 1, 2**28, 2**31 - 1])
-def test_unknown_tags_and_sizes_of_every_length(forms: Forms, tag: int, size: int) -> None:
+def test_unknown_tags_and_sizes_of_every_length(forms: Classes, tag: int, size: int) -> None:
     message = forms("WorkedTags", 0)(ratio=1.0)
     message.unknown_tagged_fields = {tag: bytes(size)}
     data = raw("02 00 08 3ff0000000000000") + uvarint(tag) + uvarint(size) + bytes(size)
@@ -404,7 +338,7 @@ def test_unknown_tags_and_sizes_of_every_length(forms: Forms, tag: int, size: in
 
 
 @pytest.mark.parametrize("count", [127, 128, 16383, 16384])
-def test_counts_of_tagged_fields_of_every_length(forms: Forms, count: int) -> None:
+def test_counts_of_tagged_fields_of_every_length(forms: Classes, count: int) -> None:
     message = forms("NoFields", 1)()
     message.unknown_tagged_fields = dict.fromkeys(reversed(range(count)), b"")
     assert is_written_and_read(message, uvarint(count) + b"".join(uvarint(tag) + b"\0" for tag in range(count)))
@@ -413,7 +347,7 @@ def test_counts_of_tagged_fields_of_every_length(forms: Forms, count: int) -> No
 # Tagged fields.
 
 
-def test_tagged_fields_are_written_in_the_order_of_their_tags(forms: Forms) -> None:
+def test_tagged_fields_are_written_in_the_order_of_their_tags(forms: Classes) -> None:
     cls = forms("TaggedDefaults", 0)
     values = {field.name: field.default for field in cls.ATTRIBUTES}
     message = cls(**{**values, "bool": False, "int8": 1, "int64": -1, "string": "", "not_anumber": 0.0, "packed": -6})
@@ -425,7 +359,7 @@ def test_tagged_fields_are_written_in_the_order_of_their_tags(forms: Forms) -> N
     assert is_written_and_read(message, data)
 
 
-def test_default_nan_is_written_and_other_defaults_are_not(forms: Forms) -> None:
+def test_default_nan_is_written_and_other_defaults_are_not(forms: Classes) -> None:
     message = forms("TaggedDefaults", 0)()
     assert message.encode() == raw("01 | 80808001 08 7ff8000000000000")
     assert forms("TaggedDefaults", 0)(not_anumber=0.0, unbounded=math.inf).encode() == raw(
@@ -433,7 +367,7 @@ def test_default_nan_is_written_and_other_defaults_are_not(forms: Forms) -> None
     )
 
 
-def test_defaults_are_those_of_the_spec(forms: Forms) -> None:
+def test_defaults_are_those_of_the_spec(forms: Classes) -> None:
     message = forms("TaggedDefaults", 0)()
     assert (message.bool, message.int8, message.int16, message.uint16) == (True, -128, 32767, 65535)
     assert (message.int32, message.uint32, message.int64) == (-1, 2**32 - 1, -(2**63))
@@ -443,7 +377,7 @@ def test_defaults_are_those_of_the_spec(forms: Forms) -> None:
     assert message.string == 'a "quoted" \\ text'
 
 
-def test_empty_differs_from_a_default_of_null(forms: Forms) -> None:
+def test_empty_differs_from_a_default_of_null(forms: Classes) -> None:
     cls = forms("TaggedPrimitives", 0)
     tags = {field.name: field.tag for field in cls.ATTRIBUTES}
     for name, empty in (("null_string", ""), ("null_bytes", b""), ("null_records", b""), ("null_strings", [])):
@@ -466,7 +400,7 @@ LONE = "e807 08 0000000000000004 | e907 11 02" + "00" * 15 + "05"
         (3, f"00000001 | 01 | 06 | 03 02 02 78 | 04 03 02 03 00 | 05 06 01 00000002 00 | {LONE} | ea07 02 02 ff"),
     ],
 )
-def test_fields_move_from_positional_to_tagged(forms: Forms, version: int, data: str) -> None:
+def test_fields_move_from_positional_to_tagged(forms: Classes, version: int, data: str) -> None:
     values = {
         "first": 1,
         "moved": "x",
@@ -482,7 +416,7 @@ def test_fields_move_from_positional_to_tagged(forms: Forms, version: int, data:
     assert is_written_and_read(forms("MovedTags", version)(**values), raw(data))
 
 
-def test_fields_of_other_versions_are_no_attributes(forms: Forms) -> None:
+def test_fields_of_other_versions_are_no_attributes(forms: Classes) -> None:
     assert not hasattr(forms("MovedTags", 0)(), "lone")
     with pytest.raises(TypeError):
         forms("MovedTags", 0)(lone=1)
@@ -502,7 +436,7 @@ def test_fields_of_other_versions_are_no_attributes(forms: Forms) -> None:
         (3, "0001 74 | ffff | 00000001 62 | ffffffff | 0001 73 | 02 6c | 02 63 | 02 ffff 00 | 00"),
     ],
 )
-def test_fields_override_the_flexible_versions_of_their_message(forms: Forms, version: int, data: str) -> None:
+def test_fields_override_the_flexible_versions_of_their_message(forms: Classes, version: int, data: str) -> None:
     message = forms("Overrides", version)(
         text="t",
         null_text=None,
@@ -526,7 +460,7 @@ def test_fields_override_the_flexible_versions_of_their_message(forms: Forms, ve
         (1, "00 | 01 00 | 03 00 00 | 00 | 02 00 00 00 | 03 01 00 00 ff 00 | 00"),
     ],
 )
-def test_empty_structs(forms: Forms, version: int, data: str) -> None:
+def test_empty_structs(forms: Classes, version: int, data: str) -> None:
     nothing, pair, maybe = (
         forms.struct("Empties", version, name) for name in ("Nothing", "OnlyNothings", "MaybeNothing")
     )
@@ -542,7 +476,7 @@ def test_empty_structs(forms: Forms, version: int, data: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["many", "many_or_null", "nested"])
-def test_arrays_of_no_bytes_have_a_limit(forms: Forms, field: str) -> None:
+def test_arrays_of_no_bytes_have_a_limit(forms: Classes, field: str) -> None:
     cls = forms("Empties", 0)
     element = forms.struct("Empties", 0, "OnlyNothings" if field == "nested" else "Nothing")
     full = cls(**{field: [element()] * 1000})
@@ -577,7 +511,7 @@ def nested_bombs() -> list[tuple[str, bytes]]:
 
 @pytest.mark.parametrize(("path", "data"), nested_bombs())
 def test_elements_of_no_bytes_are_bounded_in_all_arrays_of_a_message_together(
-    forms: Forms, path: str, data: bytes
+    forms: Classes, path: str, data: bytes
 ) -> None:
     cls = forms("EmptyElements", 0)
     tracemalloc.start()
@@ -595,7 +529,7 @@ def test_elements_of_no_bytes_are_bounded_in_all_arrays_of_a_message_together(
     assert refused.value.path == "rows[1].many"
 
 
-def test_longer_messages_may_have_more_elements_of_no_bytes(forms: Forms) -> None:
+def test_longer_messages_may_have_more_elements_of_no_bytes(forms: Classes) -> None:
     """As many as half their bytes, wherever the buffer ends."""
     cls = forms("EmptyElements", 0)
     row, nothing = (forms.struct("EmptyElements", 0, name) for name in ("Row", "Nothing"))
@@ -623,7 +557,7 @@ def test_longer_messages_may_have_more_elements_of_no_bytes(forms: Forms) -> Non
     assert cls.read(first + data, 0) == (cls(rows=[], maybe_null=None), len(first))
 
 
-def test_columns_bound_elements_of_no_bytes_too(forms: Forms) -> None:
+def test_columns_bound_elements_of_no_bytes_too(forms: Classes) -> None:
     cls = forms("EmptyElements", 0)
     for _, data in nested_bombs():
         with pytest.raises(columns.RowDecodeError, match="elements of no bytes; at most 200"):
@@ -634,14 +568,14 @@ def test_columns_bound_elements_of_no_bytes_too(forms: Forms) -> None:
         columns.encode(cls, pa.array(rows, pa.struct(columns.schema(cls))))
 
 
-def test_arrays_of_few_bytes_have_no_limit(forms: Forms) -> None:
+def test_arrays_of_few_bytes_have_no_limit(forms: Classes) -> None:
     for version, name in ((0, "one_byte"), (1, "many")):
         element = forms.struct("Empties", version, "MaybeNothing" if name == "one_byte" else "Nothing")
         message = forms("Empties", version)(**{name: [element()] * 5000})
         assert forms("Empties", version).decode(message.encode()) == message
 
 
-def test_message_without_fields(forms: Forms) -> None:
+def test_message_without_fields(forms: Classes) -> None:
     assert is_written_and_read(forms("NoFields", 0)(), b"")
     assert is_written_and_read(forms("NoFields", 1)(), b"\0")
     assert forms("NoFields", 0).read(b"\xff\xff", 1) == (forms("NoFields", 0)(), 1)
@@ -727,7 +661,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("name", "version", "data", "path", "offset"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
-def test_refused(forms: Forms, name: str, version: int, data: str, path: str, offset: int) -> None:
+def test_refused(forms: Classes, name: str, version: int, data: str, path: str, offset: int) -> None:
     with pytest.raises(DecodeError) as caught:
         forms(name, version).decode(raw(data))
     assert (caught.value.path, caught.value.offset) == (path, offset), str(caught.value)
@@ -754,12 +688,12 @@ ACCEPTED = [
 @pytest.mark.parametrize(
     ("name", "version", "data", "rewritten"), [case[1:] for case in ACCEPTED], ids=[case[0] for case in ACCEPTED]
 )
-def test_accepted(forms: Forms, name: str, version: int, data: str, rewritten: str | None) -> None:
+def test_accepted(forms: Classes, name: str, version: int, data: str, rewritten: str | None) -> None:
     message = forms(name, version).decode(raw(data))
     assert message.encode() == raw(data if rewritten is None else rewritten)
 
 
-def test_bytes_behind_a_message_are_left_to_who_reads_out_of_a_stream(forms: Forms) -> None:
+def test_bytes_behind_a_message_are_left_to_who_reads_out_of_a_stream(forms: Classes) -> None:
     first = raw("00 01 01 ff 01 00")
     message, end = forms("Worked", 1).read(first + b"\xff", 0)
     assert (message, end) == (forms("Worked", 1)(), len(first))
@@ -769,7 +703,7 @@ def test_bytes_behind_a_message_are_left_to_who_reads_out_of_a_stream(forms: For
 
 
 @pytest.mark.parametrize("version", [-1, 2, 32767])
-def test_version_out_of_range_has_no_class(forms: Forms, version: int) -> None:
+def test_version_out_of_range_has_no_class(forms: Classes, version: int) -> None:
     with pytest.raises(UnsupportedVersionError, match="Worked"):
         forms("Worked", version)
 
@@ -783,7 +717,7 @@ def test_version_out_of_range_has_no_class(forms: Forms, version: int) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("version", [0, 1])
-def test_value_that_its_type_cannot_hold_is_refused(forms: Forms, version: int, field: str, value: Any) -> None:
+def test_value_that_its_type_cannot_hold_is_refused(forms: Classes, version: int, field: str, value: Any) -> None:
     cls = forms("Primitives", version)
     for values, path in (({field: value}, field), ({f"{field}s": [value]}, f"{field}s[0]")):
         with pytest.raises(EncodeError) as caught:
@@ -793,14 +727,14 @@ def test_value_that_its_type_cannot_hold_is_refused(forms: Forms, version: int, 
 
 @pytest.mark.parametrize("field", ["texts", "blobs", "pairs", "ids", "flags", "ratios"])
 @pytest.mark.parametrize("version", [0, 1])
-def test_null_element_is_refused(forms: Forms, version: int, field: str) -> None:
+def test_null_element_is_refused(forms: Classes, version: int, field: str) -> None:
     with pytest.raises(EncodeError, match="null") as caught:
         forms("Sequences", version)(**{field: [None]}).encode()
     assert caught.value.path == f"{field}[0]"
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_first_and_last_values_of_every_type(forms: Forms, version: int) -> None:
+def test_first_and_last_values_of_every_type(forms: Classes, version: int) -> None:
     cls = forms("Primitives", version)
     wire = {
         "int8": ("b", -128, 127),
@@ -825,9 +759,9 @@ def test_first_and_last_values_of_every_type(forms: Forms, version: int) -> None
 
 
 @pytest.mark.parametrize("name", ["ClashingTexts", "ClashingNumbers"])
-def test_fields_may_have_any_name(forms: Forms, name: str) -> None:
+def test_fields_may_have_any_name(forms: Classes, name: str) -> None:
     cls = forms(name, 1)
-    spec = json.loads((SPECS / f"{name}.json").read_text())
+    spec = json.loads((FORMS / f"{name}.json").read_text())
     given = [field["name"] for field in spec["fields"]]
     assert [field.spec_name for field in cls.ATTRIBUTES] == given
     assert len({field.name for field in cls.ATTRIBUTES}) == len(given)
@@ -841,7 +775,7 @@ def test_fields_may_have_any_name(forms: Forms, name: str) -> None:
     assert {key: getattr(read, key) for key in values} == values
 
 
-def test_structs_may_have_the_names_of_types_and_constants(forms: Forms) -> None:
+def test_structs_may_have_the_names_of_types_and_constants(forms: Classes) -> None:
     cls = forms("ClashingClasses", 1)
     names = {field.element: field.struct.__name__ for field in cls.ATTRIBUTES if field.struct is not None}
     assert {"UUID", "Struct", "Field", "INT32", "Message"} <= {n for n, class_name in names.items() if n == class_name}
@@ -849,15 +783,17 @@ def test_structs_may_have_the_names_of_types_and_constants(forms: Forms) -> None
 
 
 @pytest.mark.parametrize("name", ["Message", "Names", "True"])
-def test_functions_of_the_package_outlive_the_import_of_messages_of_their_names(package: ModuleType, name: str) -> None:
-    package.REGISTRY.message(name, 0)
-    assert package.message(name, 1)(name="x").encode() == raw("02 78 00")
-    assert name in package.names()
-    assert package.versions(name) == range(2)
+def test_functions_of_the_package_outlive_the_import_of_messages_of_their_names(
+    forms_package: ModuleType, name: str
+) -> None:
+    forms_package.REGISTRY.message(name, 0)
+    assert forms_package.message(name, 1)(name="x").encode() == raw("02 78 00")
+    assert name in forms_package.names()
+    assert forms_package.versions(name) == range(2)
 
 
 @pytest.mark.parametrize("count", [-(2**31), -5, -2, -1])
-def test_negative_counts_are_refused_for_every_form_of_elements(forms: Forms, count: int) -> None:
+def test_negative_counts_are_refused_for_every_form_of_elements(forms: Classes, count: int) -> None:
     cls = forms("ElementEncodings", 0)
     arrays = [field for field in cls.ATTRIBUTES if field.array]
     for number, field in enumerate(arrays):

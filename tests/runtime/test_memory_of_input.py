@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
 
 from benchmarks.hostile import attacks, classes, memory_of
 from kipwire import Message
-from tests.kernel.test_native import LAYOUTS
-from tests.runtime.test_generated_forms import SPECS, package  # noqa: F401  # a fixture
-from tests.support.spec_package import generated
 
 MOST = 100
 """Bytes of memory for a byte, as docs/strictness.md promises it."""
@@ -39,16 +35,10 @@ def test_every_class_of_the_other_packages_does(name: str) -> None:
     assert sum(map(assert_bounded, classes(name)))
 
 
-def test_every_form_of_the_language_does(package: ModuleType) -> None:  # noqa: F811
-    known = [cls for cls in classes(package.__name__) if (cls.NAME, cls.VERSION) != OF_MANY_TAGS]
+def test_every_form_of_the_language_does(forms_package: ModuleType) -> None:
+    known = [cls for cls in classes(forms_package.__name__) if (cls.NAME, cls.VERSION) != OF_MANY_TAGS]
     assert sum(map(assert_bounded, known)) > 100
 
 
-@pytest.fixture(scope="module")
-def layouts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    with generated(LAYOUTS, "layouts_of_every_kind", tmp_path_factory) as found:
-        yield found
-
-
-def test_every_kind_of_layout_does(layouts: ModuleType) -> None:
-    assert sum(map(assert_bounded, classes(layouts.__name__)))
+def test_every_kind_of_layout_does(layouts_package: ModuleType) -> None:
+    assert sum(map(assert_bounded, classes(layouts_package.__name__)))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from kipgen.check import read_file
-from kipgen.render import HeaderVersions, render_message
 from kipgen.resources import schema_path
 from kipgen.rules.examples import ALPHA, spec
+from tests.support.spec_package import classes_of
 
 TAG_0 = '{"name": "Beta", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 0}'
 
@@ -88,21 +86,9 @@ def test_editors_know_the_property() -> None:
     assert not validator.is_valid({**document, "reservedTags": ["0"]})
 
 
-def test_what_older_peers_send_under_a_reserved_tag_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    classes: list[Any] = []
-    for package, text in (("peer", spec(ALPHA, TAG_0)), ("ours", spec(ALPHA, more='"reservedTags": [0]'))):
-        file = tmp_path / f"{package}.json"
-        file.write_text(text)
-        message = read_file(file).spec
-        assert message is not None
-        for path, pieces in render_message(message, HeaderVersions(), file.name).items():
-            target = tmp_path / f"reserved_{package}" / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text("\n\n".join(pieces))
-        monkeypatch.syspath_prepend(tmp_path)
-        importlib.invalidate_caches()
-        classes.append(importlib.import_module(f"reserved_{package}.probe.v2").Probe)
-    peer, ours = classes
+def test_what_older_peers_send_under_a_reserved_tag_is_kept(tmp_path: Path) -> None:
+    peer = classes_of(spec(ALPHA, TAG_0), "reserved_peer", tmp_path)[2]
+    ours = classes_of(spec(ALPHA, more='"reservedTags": [0]'), "reserved_ours", tmp_path)[2]
     data = peer(alpha=1, beta=7).encode()
     message = ours.decode(data)
     assert message.unknown_tagged_fields == {0: b"\0\0\0\7"}

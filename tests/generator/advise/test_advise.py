@@ -16,9 +16,9 @@ from kafka_messages.metadata_response.v13 import MetadataResponse, MetadataRespo
 from kipgen.advise import Advice, AdviceError, FieldAdvice, advise
 from kipgen.check import read_file
 from kipgen.cli import app
-from kipgen.generate import carry_out, plan
 from kipwire.encodings import Counts, IntegerCounts, count, count_all
 from tests.support.places import ROOT
+from tests.support.spec_package import generated
 
 CAPTURE = ROOT / "examples" / "capture"
 SPECS = ROOT / "schemas" / "kafka_messages" / "clients"
@@ -109,24 +109,18 @@ def test_pasted_texts_are_accepted_and_leave_released_versions_alone(name: str, 
             assert all(encoding.startswith("fixed") for encoding in list(field["versions"].values())[:-1])
 
 
-def test_generated_code_saves_just_the_bytes_that_were_promised(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_generated_code_saves_just_the_bytes_that_were_promised(tmp_path: Path) -> None:
     result = as_json(METADATA, "--samples", CAPTURE)
     folder = tmp_path / "specs"
     folder.mkdir()
     (folder / "MetadataResponse.json").write_text(changed_spec(METADATA, result["fields"], NEXT))
     (folder / "MetadataRequest.json").write_text(changed_spec(SPECS / "MetadataRequest.json", [], NEXT))
-    planned = plan(folder, tmp_path / "advised_metadata", "advised_metadata", lambda *_: None)
-    assert [problem for problem in planned.problems if problem.severity == "error"] == []
-    carry_out(planned)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import advised_metadata  # type: ignore[import-not-found]
-
+    with generated(folder, "advised_metadata", tmp_path) as package:
+        old_class, new_class = (package.message("MetadataResponse", version) for version in (13, NEXT))
     saved = 0
     for message in metadata_responses():
-        old = advised_metadata.message("MetadataResponse", 13).from_json(message.to_json())
-        new = advised_metadata.message("MetadataResponse", NEXT).from_json(message.to_json())
+        old = old_class.from_json(message.to_json())
+        new = new_class.from_json(message.to_json())
         assert old.encode() == message.encode()
         assert type(new).decode(new.encode()) == new
         saved += len(old.encode()) - len(new.encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,15 +10,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from kipgen import check
 from kipgen.compat.rule import Revisions
 from kipgen.compat.rules import ALL
 from kipgen.compat.sides import compare_paths
-from kipgen.render import HeaderVersions, render_message
 from kipgen.rules import ALL as LANGUAGE
 from kipgen.rules.examples import ALPHA, spec
 from kipwire.errors import DecodeError
 from kipwire.testing import messages
+from tests.support.spec_package import classes_of
 
 if TYPE_CHECKING:
     from kipgen.compat.finding import Finding
@@ -255,26 +253,6 @@ def test_verdict(row: str, tmp_path: Path) -> None:
 # Beside the bytes
 
 
-def _classes(folder: Path, text: str, package: str, monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
-    file = folder / f"{package}.json"
-    file.write_text(text, encoding="utf-8")
-    message = check.read_file(file).spec
-    assert message is not None
-    module = ""
-    for path, pieces in render_message(message, HeaderVersions(), file.name).items():
-        target = folder / package / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text("\n\n".join(pieces))
-        module = f"{package}.{target.parent.name}"
-    monkeypatch.syspath_prepend(folder)
-    importlib.invalidate_caches()
-    versions = {}
-    for version in message.valid_versions.each():
-        loaded = importlib.import_module(f"{module}.v{version}")
-        versions[version] = getattr(loaded, loaded.__all__[-1])
-    return versions
-
-
 _KEPT = {
     **{row: (old, new) for row, (verdict, old, new) in _VERDICTS.items() if verdict != _REFUSED},
     **{
@@ -286,11 +264,11 @@ _KEPT = {
 
 
 @pytest.mark.parametrize("row", _KEPT)
-def test_what_is_not_refused_keeps_the_bytes(row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_refused_keeps_the_bytes(row: str, tmp_path: Path) -> None:
     old, new = _KEPT[row]
     name = "".join(letter if letter.isalnum() else "_" for letter in row)
-    before = _classes(tmp_path, old, f"before_{name}", monkeypatch)
-    after = _classes(tmp_path, new, f"after_{name}", monkeypatch)
+    before = classes_of(old, f"before_{name}", tmp_path)
+    after = classes_of(new, f"after_{name}", tmp_path)
     for version in before.keys() & after.keys():
         for writer, reader in ((before[version], after[version]), (after[version], before[version])):
             _check_read_alike(writer, reader)
@@ -323,16 +301,14 @@ _ABOUT_OTHER_THINGS = {
 
 
 @pytest.mark.parametrize("row", _BROKEN)
-def test_what_is_refused_breaks_a_message_or_is_about_more_than_its_bytes(
-    row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_refused_breaks_a_message_or_is_about_more_than_its_bytes(row: str, tmp_path: Path) -> None:
     old, new = _BROKEN[row]
     serious = [found for found in _compare(tmp_path / "specs", old, new) if found.severity == "wire"]
     if row == "reserved tag used again" or {found.rule.id for found in serious} <= _ABOUT_OTHER_THINGS.keys():
         return
     name = "".join(letter if letter.isalnum() else "_" for letter in row)
-    before = _classes(tmp_path, old, f"broken_before_{name}", monkeypatch)
-    after = _classes(tmp_path, new, f"broken_after_{name}", monkeypatch)
+    before = classes_of(old, f"broken_before_{name}", tmp_path)
+    after = classes_of(new, f"broken_after_{name}", tmp_path)
     version = max(serious[0].versions)
     broken = partial(_is_read_otherwise, before[version], after[version])
     either = st.one_of(messages(before[version], long=False), messages(after[version], long=False))

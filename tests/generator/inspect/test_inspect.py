@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +21,6 @@ import kafka_messages
 from kafka_messages.api_versions_response.v3 import ApiVersionsResponse
 from kafka_messages.describe_topic_partitions_request.v0 import TopicRequest
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker
-from kipgen.generate import carry_out, plan
 from kipgen.inspect import Inspection, inspect_message, inspect_request, inspect_response
 from kipgen.inspect_html import page
 from kipgen.inspect_input import parse_hex
@@ -30,6 +30,7 @@ from kipgen.inspect_values import value_json, value_text
 from kipwire import DecodeError
 from tests.support import command_line, golden_data
 from tests.support.places import ROOT
+from tests.support.spec_package import generated
 
 CAPTURE = ROOT / "examples" / "capture"
 NAMES = sorted({name for name, _ in golden_data.messages()})
@@ -115,7 +116,7 @@ def test_tagged_fields_known_and_unknown_are_told_apart() -> None:
 
 
 @pytest.fixture
-def encodings_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def encodings_package(tmp_path: Path) -> Iterator[str]:
     """The name of a generated package whose integers and structs are written in ways that Kafka's are not."""
     fields = [
         {"name": "Zigzag", "type": "int32", "versions": "0+", "encoding": "packed32"},
@@ -129,11 +130,8 @@ def encodings_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs" / "Odd.json").write_text(json.dumps({**head, "fields": fields}))
     name = f"odd_{uuid.uuid4().hex}"  # modules of other tests must not be found
-    planned = plan(tmp_path / "specs", tmp_path / name, name, lambda done, total: None)
-    assert not planned.has_errors, planned.problems
-    carry_out(planned)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return name
+    with generated(tmp_path / "specs", name, tmp_path):
+        yield name
 
 
 def test_types_tell_encodings_and_markers(encodings_package: str) -> None:

@@ -23,6 +23,7 @@ from kipgen.spec import MESSAGE_TYPES
 from kipgen.starter import starter_specs
 from kipwire import Message
 from tests.support.places import ROOT
+from tests.support.spec_package import importable
 
 
 @pytest.fixture
@@ -239,17 +240,15 @@ def test_versions_of_one_form_share_their_code(specs: Path, package: Path) -> No
 
 
 @pytest.mark.parametrize("type_", MESSAGE_TYPES)
-def test_starter_specs_of_every_type_can_be_generated_and_used(
-    type_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_starter_specs_of_every_type_can_be_generated_and_used(type_: str, tmp_path: Path) -> None:
     folder = tmp_path / "specs"
     folder.mkdir()
     for name, text in starter_specs("Start", type_, 7).items():
         (folder / name).write_text(text)
     package = tmp_path / f"started_{type_.replace('-', '_')}"
     generate(folder, package)
-    monkeypatch.syspath_prepend(tmp_path)
-    module = importlib.import_module(package.name)
+    with importable(tmp_path):
+        module = importlib.import_module(package.name)
     for name in module.names():
         cls: type[Message] = module.message(name, 0)
         assert cls.decode(cls().encode()) == cls()

@@ -7,18 +7,19 @@ import importlib
 import pickle
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kipwire
-from kipgen.generate import carry_out, plan
 from kipwire import LevelError, Message, PackageError, contract, native
 from kipwire.contract import LEVEL, OLDEST
 from kipwire.registry import Registry, registry_of
 from tests.support.level_checks import behaviour, folder, kept, needs
 from tests.support.places import DATA
+from tests.support.spec_package import importable, write_package
 
 LEVELS = range(OLDEST, LEVEL + 1)
 KEPT = [(level, number) for level in LEVELS for number in range(len(kept(level)["messages"]))]
@@ -27,11 +28,10 @@ KEPT = [(level, number) for level in LEVELS for number in range(len(kept(level)[
 @pytest.fixture(scope="module")
 def registries() -> Iterator[dict[int, Registry]]:
     """The registry of each level that still runs, side by side in one process."""
-    places = [str(folder(level)) for level in LEVELS]
-    sys.path[:0] = places
-    yield {level: registry_of(f"level_{level}") for level in LEVELS}
-    for place in places:
-        sys.path.remove(place)
+    with ExitStack() as stack:
+        for level in LEVELS:
+            stack.enter_context(importable(folder(level)))
+        yield {level: registry_of(f"level_{level}") for level in LEVELS}
 
 
 @pytest.fixture(params=["as_installed", "python"])
@@ -91,12 +91,11 @@ def test_generated_code_takes_nothing_from_the_runtime_that_its_level_does_not_h
 
 
 @pytest.fixture
-def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def acme(tmp_path: Path) -> Iterator[str]:
     """A package that this checkout generated."""
-    planned = plan(folder(LEVEL) / "specs", tmp_path / "acme", "acme", lambda done, total: None)
-    carry_out(planned)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield "acme"
+    write_package(folder(LEVEL) / "specs", tmp_path / "acme")
+    with importable(tmp_path):
+        yield "acme"
     for name in [name for name in sys.modules if name.partition(".")[0] == "acme"]:
         del sys.modules[name]
 

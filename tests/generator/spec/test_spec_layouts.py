@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from pathlib import Path
@@ -13,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kipgen.check import Checked, read_file, read_folder
-from kipgen.render import HeaderVersions, render_message
 from kipgen.rules.examples import ALPHA, layout
 from tests.support.places import ROOT
+from tests.support.spec_package import modules_of
 
 FLAGS = """{"name": "Flags", "type": "int8", "versions": "0+", "bits": [
 {"name": "Has", "bits": "0"}, {"name": "Two", "bits": "1-2"}]}"""
@@ -25,23 +24,6 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
     file = folder / "Probe.json"
     file.write_text(text, encoding="utf-8")
     return read_file(file, "Probe.json", kafka=kafka)
-
-
-def _classes(folder: Path, text: str, package: str, monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
-    """The generated module of each version."""
-    checked = _check(folder, text)
-    assert checked.spec is not None, checked.problems
-    for path, pieces in render_message(checked.spec, HeaderVersions(), "Probe.json").items():
-        target = folder / package / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text("\n\n".join(pieces), encoding="utf-8")
-    monkeypatch.syspath_prepend(folder)
-    importlib.invalidate_caches()
-    (name,) = (child.name for child in (folder / package).iterdir() if child.is_dir())
-    return {
-        version: importlib.import_module(f"{package}.{name}.v{version}")
-        for version in checked.spec.valid_versions.each()
-    }
 
 
 # What is said, and where. The first field stands in line 5.
@@ -162,15 +144,13 @@ def test_layout_is_in_no_registry_of_its_folder(tmp_path: Path) -> None:
 # What is accepted works
 
 
-def test_example_of_the_documentation_has_the_bytes_that_stand_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_example_of_the_documentation_has_the_bytes_that_stand_there(tmp_path: Path) -> None:
     text = (ROOT / "docs/spec-language.md").read_text("utf-8")
     section = text[text.index("### An example") : text.index("### What a layout cannot have")]
     (spec,) = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
     (value,) = re.findall(r"^`(Entry\(.*\))` becomes$", section, re.MULTILINE)
     data = bytes.fromhex("".join(re.findall(r"^\| `([0-9a-f ]+)` \|", section, re.MULTILINE)))
-    module = _classes(tmp_path, spec, "layout_of_the_docs", monkeypatch)[0]
+    module = modules_of(spec, "layout_of_the_docs", tmp_path)[0]
     entry = eval(value, vars(module))
     assert entry.encode() == data
     assert module.Entry.decode(data) == entry
@@ -225,10 +205,9 @@ def test_any_layout_is_refused_or_works(tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("layout")
     if _check(folder, json.dumps(spec)).spec is None:
         return
-    with pytest.MonkeyPatch.context() as patch:
-        for module in _classes(folder, json.dumps(spec), folder.name, patch).values():
-            message = module.Probe()
-            data = message.encode()
-            assert len(data) == message.encoded_size()
-            assert module.Probe.decode(data) == message
-            assert module.Probe.from_json(message.to_json()) == message
+    for module in modules_of(json.dumps(spec), folder.name, folder).values():
+        message = module.Probe()
+        data = message.encode()
+        assert len(data) == message.encoded_size()
+        assert module.Probe.decode(data) == message
+        assert module.Probe.from_json(message.to_json()) == message

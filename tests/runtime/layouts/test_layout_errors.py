@@ -6,13 +6,12 @@ The package is generated from the specs in data/layouts.
 from __future__ import annotations
 
 import json
-import sys
+import struct
 import time
 import tracemalloc
 import uuid
 import zlib
-from collections.abc import Callable, Iterator
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any
 
 import google_crc32c
@@ -20,43 +19,17 @@ import pytest
 from hypothesis import strategies as st
 
 from kipwire import ConversionError, DecodeError, EncodeError, JsonError, Message, convert
-from kipwire.testing import damaged, messages, same_message
+from kipwire.errors import Malformed
+from kipwire.testing import damaged, messages
 from kipwire.walk import walk
 from kipwire.wire import new
 from tests.support import property_checks
-from tests.support.places import DATA
-from tests.support.spec_package import declared_versions, generated
-
-SPECS = DATA / "layouts"
+from tests.support.places import LAYOUTS
+from tests.support.spec_package import Classes, declared_versions
 
 
-@pytest.fixture(scope="session")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    with generated(SPECS, "layouts_of_every_kind", tmp_path_factory) as package:
-        yield package
-
-
-class Layouts:
-    """The classes of the package."""
-
-    def __init__(self, package: ModuleType) -> None:
-        self.package = package
-
-    def __call__(self, name: str, version: int) -> Any:
-        return self.package.REGISTRY.message(name, version)
-
-    def module(self, name: str, version: int) -> Any:
-        """The module of a message, which has its structs too."""
-        return sys.modules[self(name, version).__module__]
-
-
-@pytest.fixture
-def layouts(package: ModuleType) -> Layouts:
-    return Layouts(package)
-
-
-@pytest.fixture(params=declared_versions(SPECS), ids=lambda pair: f"{pair[0]}-{pair[1]}")
-def cls(request: pytest.FixtureRequest, layouts: Layouts) -> type[Message]:
+@pytest.fixture(params=declared_versions(LAYOUTS), ids=lambda pair: f"{pair[0]}-{pair[1]}")
+def cls(request: pytest.FixtureRequest, layouts: Classes) -> type[Message]:
     """One class after the other."""
     found: type[Message] = layouts(*request.param)
     return found
@@ -70,26 +43,11 @@ def raw(text: str) -> bytes:
 # What holds for every class.
 
 
-def test_messages_survive_bytes_json_and_copies(cls: type[Message]) -> None:
-    def survives(message: Message) -> None:
-        data = message.encode()
-        assert message.encoded_size() == len(data)
-        assert same_message(cls.decode(data), message)
-        read, end = cls.read(b"\xff\x80\x00" + data, 3)
-        assert end == len(data) + 3
-        assert same_message(read, message)
-        assert same_message(cls.decode(memoryview(bytearray(data))), message)  # type: ignore[arg-type]
-        property_checks.check_json(message)
-        property_checks.check_copies(message)
-
-    property_checks.for_all(survives, messages(cls))
-
-
 def end_of(read: Callable[[type[Message], bytes], int], cls: type[Message], data: bytes) -> int | None:
     """Where the message ends that stands at the start of the bytes; None if there is none."""
     try:
         end = read(cls, data)
-    except Exception:
+    except (Malformed, IndexError, ValueError, struct.error):
         return None
     return end if end <= len(data) else None
 
@@ -106,10 +64,6 @@ def test_walker_accepts_and_refuses_what_the_reader_does(cls: type[Message]) -> 
     cut = encoded.map(lambda data: [data[:size] for size in range(0, len(data), 1 + len(data) // 64)])
     noise = st.lists(st.binary(max_size=64), min_size=8, max_size=8)
     property_checks.for_all(agree, st.one_of(faulty, cut, noise))
-
-
-def test_encoding_refuses_what_checking_refuses(cls: type[Message]) -> None:
-    property_checks.for_all(property_checks.check_encode_agrees, property_checks.messages_with_a_wrong_value(cls))
 
 
 # Worked examples.
@@ -258,14 +212,14 @@ EXAMPLES: list[tuple[str, int, Callable[[Any], Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "version", "make", "data"), EXAMPLES)
-def test_worked_examples(layouts: Layouts, name: str, version: int, make: Callable[[Any], Any], data: str) -> None:
+def test_worked_examples(layouts: Classes, name: str, version: int, make: Callable[[Any], Any], data: str) -> None:
     message = make(layouts.module(name, version))
     assert message.encode() == raw(data)
     assert message.encoded_size() == len(raw(data))
     assert type(message).decode(raw(data)) == message
 
 
-def test_sets_are_written_in_order_and_stay_as_they_are(layouts: Layouts) -> None:
+def test_sets_are_written_in_order_and_stay_as_they_are(layouts: Classes) -> None:
     message = sets(layouts.module("Sets", 0))
     mixed = sets(layouts.module("Sets", 0))
     for name in ("by_number", "by_text", "by_bytes"):
@@ -280,7 +234,7 @@ def test_sets_are_written_in_order_and_stay_as_they_are(layouts: Layouts) -> Non
 @pytest.mark.parametrize(
     ("bits", "behind"), [("2b", "00"), ("28", "00000000"), ("2e", "0000"), ("22", "00000000")], ids=str
 )
-def test_bit_may_tell_of_an_empty_value_that_is_never_written_so(layouts: Layouts, bits: str, behind: str) -> None:
+def test_bit_may_tell_of_an_empty_value_that_is_never_written_so(layouts: Classes, bits: str, behind: str) -> None:
     cls = layouts("Switches", 0)
     message = cls.decode(raw(f"{bits} {NO_BITS} {behind}"))
     assert message == cls(maybe=None, maybes=None)
@@ -288,14 +242,14 @@ def test_bit_may_tell_of_an_empty_value_that_is_never_written_so(layouts: Layout
 
 
 @pytest.mark.parametrize("name", ["text_int32", "text_varint", "text_uvarint"])
-def test_text_is_as_long_as_its_size_can_tell(layouts: Layouts, name: str) -> None:
+def test_text_is_as_long_as_its_size_can_tell(layouts: Classes, name: str) -> None:
     cls = layouts("Prefixes", 0)
     message = cls(**{name: "x" * 40_000})
     assert cls.decode(message.encode()) == message
     assert message.to_json()[f"text{name[5:].capitalize()}"] == "x" * 40_000
 
 
-def test_values_of_kindred_types_are_written_as_what_they_mean(layouts: Layouts) -> None:
+def test_values_of_kindred_types_are_written_as_what_they_mean(layouts: Classes) -> None:
     it = layouts.module("Switches", 0)
     given = it.Switches(top8=1, low16=True, blob=memoryview(b"ab")[1:], numbers=(1,), items=(it.Item(flag=1),))
     meant = it.Switches(top8=True, low16=1, blob=b"b", numbers=[1], items=[it.Item(flag=True)])
@@ -339,7 +293,7 @@ CHECKED: list[tuple[int, bytes, str, int, range]] = [
 
 @pytest.mark.parametrize(("version", "data", "path", "at", "covered"), CHECKED)
 def test_damage_shows_as_a_wrong_checksum(
-    layouts: Layouts, version: int, data: bytes, path: str, at: int, covered: range
+    layouts: Classes, version: int, data: bytes, path: str, at: int, covered: range
 ) -> None:
     cls = layouts("Checksums", version)
     assert cls.decode(data).encode() == data
@@ -352,7 +306,7 @@ def test_damage_shows_as_a_wrong_checksum(
         assert f"is 0x{broken[at:at + 4].hex()}, that of bytes " in caught.value.reason
 
 
-def test_wrong_checksum_is_told_with_both_numbers(layouts: Layouts) -> None:
+def test_wrong_checksum_is_told_with_both_numbers(layouts: Classes) -> None:
     with pytest.raises(DecodeError) as caught:
         layouts("Checksums", 2).decode(raw("0001 | deadbeef | 0000"))
     assert str(caught.value) == (
@@ -566,7 +520,7 @@ WRONG: list[tuple[str, int, str, str]] = [
 
 @pytest.mark.parametrize(("name", "version", "data", "text"), WRONG)
 def test_wrong_bytes_are_refused_with_their_place(
-    layouts: Layouts, name: str, version: int, data: str, text: str
+    layouts: Classes, name: str, version: int, data: str, text: str
 ) -> None:
     cls = layouts(name, version)
     with pytest.raises(DecodeError) as caught:
@@ -611,7 +565,7 @@ def cost(cls: type[Message], data: bytes) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize(("name", "version", "data"), HOSTILE)
-def test_few_bytes_that_promise_much_cost_little(layouts: Layouts, name: str, version: int, data: str) -> None:
+def test_few_bytes_that_promise_much_cost_little(layouts: Classes, name: str, version: int, data: str) -> None:
     seconds, memory = cost(layouts(name, version), raw(data))
     assert seconds < 0.5
     assert memory < 100_000
@@ -627,7 +581,7 @@ def test_few_bytes_that_promise_much_cost_little(layouts: Layouts, name: str, ve
     ],
 )
 def test_cost_of_refusing_much_grows_no_faster_than_the_input(
-    layouts: Layouts, name: str, version: int, head: str, unit: str
+    layouts: Classes, name: str, version: int, head: str, unit: str
 ) -> None:
     data = raw(head) + raw(unit) * (100_000 // len(raw(unit))) + b"\xff"
     seconds, memory = cost(layouts(name, version), data)
@@ -806,7 +760,7 @@ UNFIT: list[tuple[str, int, Callable[[Any], Any], str, str]] = [
 
 @pytest.mark.parametrize(("name", "version", "make", "path", "reason"), UNFIT)
 def test_wrong_values_are_refused_with_their_path(
-    layouts: Layouts, name: str, version: int, make: Callable[[Any], Any], path: str, reason: str
+    layouts: Classes, name: str, version: int, make: Callable[[Any], Any], path: str, reason: str
 ) -> None:
     module = layouts.module(name, version)
     message = make(module)
@@ -819,7 +773,7 @@ def test_wrong_values_are_refused_with_their_path(
 # JSON and other versions.
 
 
-def test_json_has_the_attributes_and_nothing_that_is_computed(layouts: Layouts) -> None:
+def test_json_has_the_attributes_and_nothing_that_is_computed(layouts: Classes) -> None:
     module = layouts.module("Pairs", 1)
     message = module.Pairs(pairs=[module.Pair(key=None, value=b"v", end=1)])
     value = {"pairs": [{"key": None, "value": "dg==", "end": 1}]}
@@ -838,14 +792,14 @@ def test_json_has_the_attributes_and_nothing_that_is_computed(layouts: Layouts) 
         ("bits8", 0, "no version of the message has a field of this name"),
     ],
 )
-def test_json_knows_the_limits_of_bits(layouts: Layouts, key: str, value: object, reason: str) -> None:
+def test_json_knows_the_limits_of_bits(layouts: Classes, key: str, value: object, reason: str) -> None:
     cls = layouts("Switches", 0)
     with pytest.raises(JsonError) as caught:
         cls.from_json({**cls().to_json(), key: value})
     assert (caught.value.path, caught.value.reason) == (key, reason)
 
 
-def test_conversion_between_versions_is_as_of_other_messages(layouts: Layouts) -> None:
+def test_conversion_between_versions_is_as_of_other_messages(layouts: Classes) -> None:
     message = pairs(layouts.module("Pairs", 0))
     assert convert(message, 1) == pairs(layouts.module("Pairs", 1))
     assert convert(message, 1).encode() == raw(f"01 cafe {PAIRS}")

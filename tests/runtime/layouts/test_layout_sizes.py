@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from kipwire import DecodeError, EncodeError, Message, native
 from kipwire.wire import write_varint
-from tests.support.places import DATA
-from tests.support.spec_package import generated
-
-SPECS = DATA / "layouts"
+from tests.support.spec_package import Classes
 
 MOST = 2**15 - 1
 SIZES = [MOST - 1, MOST, MOST + 1, MOST + 2, 2**16 - 2, 2**16 - 1]
@@ -39,12 +35,6 @@ METHODS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-@pytest.fixture(scope="session")
-def layouts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    with generated(SPECS, "layouts_of_every_kind", tmp_path_factory) as package:
-        yield package
-
-
 WIDE = 1
 """The version of Frames whose size has 32 bits: its bytes are those of the others but for the size."""
 
@@ -54,11 +44,11 @@ def rest_of(message: Message) -> bytes:
     return message.encode()[2 + 4 :]
 
 
-def of_size(layouts: ModuleType, version: int, size: int) -> Any:
+def of_size(layouts: Classes, version: int, size: int) -> Any:
     """Frames of which so many bytes stand behind the size; more than some forms of it can say."""
 
     def made(version: int, content: int) -> Any:
-        cls: Any = layouts.message("Frames", version)
+        cls: Any = layouts("Frames", version)
         module: Any = import_module(cls.__module__)
         return cls(elements=[module.Element(kind=1, content=bytes(content))])
 
@@ -68,8 +58,8 @@ def of_size(layouts: ModuleType, version: int, size: int) -> Any:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("version", FORMS)
-def test_size_is_read_with_its_width_and_sign(layouts: ModuleType, version: int, size: int) -> None:
-    cls = layouts.message("Frames", version)
+def test_size_is_read_with_its_width_and_sign(layouts: Classes, version: int, size: int) -> None:
+    cls = layouts("Frames", version)
     rest = rest_of(of_size(layouts, WIDE, size))
     assert len(rest) == size
     data = bytes(2) + FORMS[version](size) + rest
@@ -83,7 +73,7 @@ def test_size_is_read_with_its_width_and_sign(layouts: ModuleType, version: int,
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("version", FORMS)
-def test_size_that_its_form_cannot_say_is_not_written(layouts: ModuleType, version: int, size: int) -> None:
+def test_size_that_its_form_cannot_say_is_not_written(layouts: Classes, version: int, size: int) -> None:
     message = of_size(layouts, version, size)
     for write in (type(message).encode, native.PYTHON_METHODS["encode"]):
         if size <= MOST:
@@ -95,8 +85,8 @@ def test_size_that_its_form_cannot_say_is_not_written(layouts: ModuleType, versi
 
 @pytest.mark.parametrize("field", ["text_int16", "blob_int16"])
 @pytest.mark.parametrize("size", SIZES)
-def test_size_of_a_value_is_read_with_its_width_and_sign(layouts: ModuleType, field: str, size: int) -> None:
-    cls = layouts.message("Prefixes", 0)
+def test_size_of_a_value_is_read_with_its_width_and_sign(layouts: Classes, field: str, size: int) -> None:
+    cls = layouts("Prefixes", 0)
     value: Any = "a" * size if field.startswith("text") else b"a" * size
     wide = cls(**{field.replace("int16", "int32"): value}).encode()
     narrow = cls().encode()
