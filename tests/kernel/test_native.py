@@ -23,7 +23,7 @@ from kafka_records.record_batch.v2 import RecordBatch
 from kipwire import DecodeError, EncodeError, Field, LazyStruct, Message, Struct, checksums, native
 from kipwire.plan import NoPlanError, plan_of
 from kipwire.records import Record, read_batches, write_batch
-from kipwire.testing import damaged, messages
+from kipwire.testing import damaged
 from tests.support import golden_data, native_checks, property_checks
 from tests.support.places import FORMS, LAYOUTS
 from tests.support.spec_package import Classes, declared_versions
@@ -56,7 +56,7 @@ def check_agreement(cls: type[Message]) -> None:
             native_checks.spoil(message, random.Random(seed))
             native_checks.check_encode(KERNEL, message, usual=False)
 
-    with_faults = messages(cls).flatmap(
+    with_faults = property_checks.messages_of(cls).flatmap(
         lambda message: st.tuples(st.just(message), st.lists(damaged(message.encode()), min_size=4, max_size=4))
     )
     property_checks.for_all(agrees, with_faults, st.integers(0, 2**32))

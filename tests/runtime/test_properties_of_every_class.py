@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 import kafka_messages
 from kipwire import Message
-from kipwire.testing import damaged, messages
+from kipwire.testing import damaged
 from tests.support import golden_data, property_checks
 from tests.support.places import FORMS, LAYOUTS
-from tests.support.property_checks import for_all
+from tests.support.property_checks import for_all, messages_of
 from tests.support.spec_package import declared_versions
 
 WITHOUT_RESTS = [
@@ -47,17 +47,17 @@ def test_messages_survive_bytes_json_and_copies(cls: type[Message]) -> None:
         property_checks.check_json(message)
         property_checks.check_copies(message)
 
-    for_all(survives, messages(cls))
+    for_all(survives, messages_of(cls))
 
 
 @of_every_class_without_rests
 def test_every_truncation_is_refused_with_its_place(cls: type[Message]) -> None:
-    for_all(property_checks.check_truncations, messages(cls, long=False).map(property_checks.slim))
+    for_all(property_checks.check_truncations, messages_of(cls, long=False).map(property_checks.slim))
 
 
 @of_every_class
 def test_damaged_and_random_bytes_are_refused_or_have_a_meaning(cls: type[Message]) -> None:
-    encoded = messages(cls).map(lambda message: message.encode())
+    encoded = messages_of(cls).map(lambda message: message.encode())
     faulty = encoded.flatmap(lambda data: st.lists(damaged(data), min_size=8, max_size=8))
     noise = st.lists(st.binary(max_size=64), min_size=8, max_size=8)
     for_all(property_checks.check_many_bytes, st.just(cls), st.builds(list.__add__, faulty, noise))

@@ -10,6 +10,7 @@ import math
 import os
 import pickle
 import uuid
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -79,6 +80,12 @@ ANYTHING: SearchStrategy[Any] = st.sampled_from([value for values in _ODD for va
 
 ANY_TAG = st.sampled_from([0, 1, 7, 127, 128, 2**31 - 1, 2**31, -1, 1.0, 300.0, "a", None, True, b"a", (1,)])
 """Tags, and what is none."""
+
+
+@cache
+def messages_of(cls: type[M], *, long: bool = True) -> SearchStrategy[M]:
+    """As `kipwire.testing.messages`, made once a process: making a strategy and checking it costs more than a draw."""
+    return messages(cls, long=long)
 
 
 def for_all(property_: Callable[..., None], *strategies: SearchStrategy[Any]) -> None:
@@ -208,7 +215,7 @@ def check_encode_agrees(message: Message) -> None:
 
 def messages_with_a_wrong_value(cls: type[M]) -> SearchStrategy[M]:
     """Messages that are valid but for one value at any depth, which may be anything (also something valid)."""
-    return _spoilt(messages(cls))
+    return _spoilt(messages_of(cls))
 
 
 @st.composite
