@@ -88,13 +88,13 @@ def test_damaged_data_gives_an_error_or_other_data_and_nothing_else(codec: Compr
 
 @every_codec
 @given(data=st.binary(max_size=60))
-def test_random_bytes_are_no_compressed_data(codec: Compression, data: bytes) -> None:
+def test_random_bytes_give_an_error_or_data_within_the_limit(codec: Compression, data: bytes) -> None:
     start = compress(codec, b"")[:4]
     for one in (data, start + data):
         try:
-            decompress(codec, one, 10_000)
-        except CompressedDataError:
-            continue
+            assert len(decompress(codec, one, 100)) <= 100
+        except CompressedDataError as error:
+            assert str(error)
 
 
 def test_snappy_of_other_clients_has_no_blocks() -> None:
@@ -211,6 +211,7 @@ def test_bombs_take_no_more_memory_than_allowed(codec: Compression) -> None:
     assert (grown >= 50, reason) == (True, "nothing")  # so it would have been seen
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell a process's peak memory")
 @every_codec
 def test_lies_about_sizes_cost_nothing(codec: Compression) -> None:
     lies = {
@@ -219,8 +220,9 @@ def test_lies_about_sizes_cost_nothing(codec: Compression) -> None:
         "lz4": LZ4_HEADER + b"\xff\xff\xff\x7f" + b"\0" * 10,
         "zstd": bytes.fromhex("28b52ffde0ffffffffffffff00") + b"\0" * 10,
     }
-    with pytest.raises(CompressedDataError):
-        decompress(codec, lies[codec], 1 << 20)
+    grown, reason = defuse(codec, lies[codec], 1)
+    assert reason != "nothing"
+    assert grown <= 2
 
 
 @pytest.mark.parametrize("codec", ["snappy", "lz4", "zstd"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from kipwire import DecodeError
 from kipwire.records import Record, RecordBatch, read_batches, write_batch, write_message_set
+from tests.support.cost import cost_of
 from tests.support.golden_data import lines
 
 INT16 = st.integers(-(2**15), 2**15 - 1)
@@ -22,8 +22,6 @@ BYTES = st.none() | st.binary(max_size=40)
 TEXTS = st.text(max_size=10)
 HEADERS = st.lists(st.tuples(TEXTS, BYTES), max_size=3)
 CODECS = st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"])
-SECONDS = 1.0
-"""What nothing here may take, many times over what it does."""
 
 
 @st.composite
@@ -141,7 +139,6 @@ def test_damage_that_no_checksum_finds_gives_an_error_or_records(number: int) ->
     chance = random.Random(number)
     for _ in range(300):
         damaged = bytearray(data)
-        started = perf_counter()
         for _ in range(chance.randint(1, 3)):
             damaged[chance.randrange(len(data))] = chance.choice((0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)))
         try:
@@ -150,7 +147,6 @@ def test_damage_that_no_checksum_finds_gives_an_error_or_records(number: int) ->
         except DecodeError as error:
             assert error.path.startswith("batches[")
             assert 0 <= error.offset <= len(data)
-        assert perf_counter() - started < SECONDS
 
 
 @settings(max_examples=30)
@@ -158,10 +154,14 @@ def test_damage_that_no_checksum_finds_gives_an_error_or_records(number: int) ->
 def test_lying_counts_take_no_time_and_no_memory(count: int) -> None:
     batch = bytearray(write_batch([Record(offset=0)]))
     batch[57:61] = count.to_bytes(4, "big")
-    started = perf_counter()
     if count == 1:
         assert len(next(read_batches(batch, check_crcs=False)).records) == 1
-    else:
+        return
+
+    def refuse() -> None:
         with pytest.raises(DecodeError, match="records_count"):
             assert next(read_batches(batch, check_crcs=False)).records
-    assert perf_counter() - started < SECONDS
+
+    cost = cost_of(refuse)
+    assert cost.steps < 10_000
+    assert cost.memory < 100_000

@@ -407,46 +407,6 @@ def test_unknown_entity_type_goes_with_everything(tmp_path: Path) -> None:
 # Problems as a user sees them
 
 
-TEN_MISTAKES = """\
-// Ten mistakes
-{
-  "name": "Probe",
-  "type": "data",
-  "validVersions": "0+",
-  "flexibleVersions": "2-3",
-  "comment": "x",
-  "fields": [
-    { "name": "Alpha", "type": "float32", "versions": "0+" },
-    { "name": "Beta", "type": "int8", "versions": "0+", "default": "0xff" },
-    { "name": "Gamma", "type": "uuid", "versions": "0+",
-      "nullableVersions": "0+" },
-    { "name": "Delta", "type": "[]Inner", "versions": "3-1", "fields": [
-      { "name": "Leaf", "type": "int32" },
-      { "name": "Twig", "type": "int32", "versions": "0+", "encoding": "packed64" }
-    ]},
-    { "name": "Beta", "type": "string", "versions": "0+" }
-  ]
-}
-"""
-
-
-def test_all_mistakes_of_a_file_are_found_at_once_and_each_once(tmp_path: Path) -> None:
-    checked = _check(tmp_path, TEN_MISTAKES)
-    assert checked.spec is None
-    assert [(problem.place.line, problem.path, problem.rule) for problem in checked.problems] == [
-        (5, "Probe", "valid-versions-closed"),
-        (6, "Probe", "flexible-versions-open"),
-        (7, "Probe", "unknown-property"),
-        (9, "Probe.Alpha", "type-syntax"),
-        (10, "Probe.Beta", "default-value"),
-        (12, "Probe.Gamma", "nullable-type"),
-        (13, "Probe.Delta", "version-syntax"),
-        (14, "Probe.Delta.Leaf", "versions-missing"),
-        (15, "Probe.Delta.Twig", "encoding-width"),
-        (17, "Probe.Beta", "duplicate-field"),
-    ]
-
-
 def test_problem_is_one_line_with_place_path_rule_and_advice(tmp_path: Path) -> None:
     text = spec('{"name": "Alpha", "type": "string", "versions": "0+", "nullableVersion": "0+", "default": "null"}')
     (problem,) = _check(tmp_path, text).problems

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from kipgen.cli import app
 
-TEN_MISTAKES = """\
+REQUEST = """\
 // Whoever writes a first spec makes some of these.
 {
   "apiKey": 40000,
@@ -30,7 +30,7 @@ TEN_MISTAKES = """\
 }
 """
 
-EXPECTED = [
+OF_THE_REQUEST = [
     "3:13: ProbeRequest: api-key-range: 'apiKey' is 40000",
     "4:11: ProbeRequest: unknown-word: 'type' is 'requests'; did you mean request?",
     "6:20: ProbeRequest: version-syntax: 'validVersions': '3-0' runs backwards: write '0-3'",
@@ -43,15 +43,56 @@ EXPECTED = [
     "15:17: ProbeRequest.Topics.size: field-name-clash: ",
 ]
 
+DATA = """\
+// And some of these.
+{
+  "name": "Probe",
+  "type": "data",
+  "validVersions": "0+",
+  "flexibleVersions": "2-3",
+  "comment": "x",
+  "fields": [
+    { "name": "Alpha", "type": "float32", "versions": "0+" },
+    { "name": "Beta", "type": "int8", "versions": "0+", "default": "0xff" },
+    { "name": "Gamma", "type": "uuid", "versions": "0+",
+      "nullableVersions": "0+" },
+    { "name": "Delta", "type": "[]Inner", "versions": "3-1", "fields": [
+      { "name": "Leaf", "type": "int32" },
+      { "name": "Twig", "type": "int32", "versions": "0+", "encoding": "packed64" }
+    ]},
+    { "name": "Beta", "type": "string", "versions": "0+" }
+  ]
+}
+"""
+OF_THE_DATA = [
+    "5:20: Probe: valid-versions-closed: ",
+    "6:23: Probe: flexible-versions-open: ",
+    "7:3: Probe: unknown-property: ",
+    "9:32: Probe.Alpha: type-syntax: ",
+    "10:68: Probe.Beta: default-value: ",
+    "12:27: Probe.Gamma: nullable-type: ",
+    "13:55: Probe.Delta: version-syntax: ",
+    "14:17: Probe.Delta.Leaf: versions-missing: ",
+    "15:72: Probe.Delta.Twig: encoding-width: ",
+    "17:15: Probe.Beta: duplicate-field: ",
+]
 
-def test_ten_mistakes_are_ten_problems_at_their_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+@pytest.mark.parametrize(
+    ("name", "spec", "expected"),
+    [("ProbeRequest", REQUEST, OF_THE_REQUEST), ("Probe", DATA, OF_THE_DATA)],
+    ids=["a request", "data"],
+)
+def test_ten_mistakes_are_ten_problems_at_their_places(
+    name: str, spec: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
-    Path("ProbeRequest.json").write_text(TEN_MISTAKES, encoding="utf-8")
-    done = CliRunner().invoke(app, ["check", "ProbeRequest.json"])
+    Path(f"{name}.json").write_text(spec, encoding="utf-8")
+    done = CliRunner().invoke(app, ["check", f"{name}.json"])
     assert done.exit_code == 1
     assert done.stdout == "1 spec: 10 errors, 0 warnings\n"
     lines = done.stderr.splitlines()
-    assert len(lines) == len(EXPECTED)
-    for line, expected in zip(lines, EXPECTED, strict=True):
-        assert line.startswith(f"ProbeRequest.json:{expected}")
+    assert len(lines) == len(expected)
+    for line, start in zip(lines, expected, strict=True):
+        assert line.startswith(f"{name}.json:{start}")
