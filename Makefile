@@ -8,7 +8,7 @@ KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types \
+.PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types mypy pyright \
 	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark demo docs \
 	broker broker-stop test-broker test-cluster wheel clean
 
@@ -67,8 +67,12 @@ lint: setup  ## Check style and layout of all code
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/black --check --quiet $(CODE) generated
 
-types: setup  ## Check the types of all code, by mypy and by pyright
+types: mypy pyright  ## Check the types of all code, by mypy and by pyright
+
+mypy: setup
 	$(BIN)/mypy
+
+pyright: setup
 	$(BIN)/pyright
 
 demo:  ## The main job, on shipped data: decode a capture and encode it again, then group lag on Spark with a page

@@ -23,7 +23,7 @@ TARGETS=(
 fuzz() {
     local name=$1 file=$2 target=$3 status=0 line
     LD_PRELOAD=$("$CC" -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-        PYTHONPATH=tests:$INTO "$BIN/python" "tests/$file.py" "$INTO" \
+        PYTHONPATH=$INTO "$BIN/python" -m "tests.fuzz.$file" "$INTO" \
         --target "$target" --seconds "${FUZZ_SECONDS:-60}" --seed "$SEED" >"$INTO/$name.log" 2>&1 || status=$?
     line=$(tail -n 1 "$INTO/$name.log")
     if [[ $line == "$target: "*" inputs, "* ]]; then

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.support.places import FORMS, LAYOUTS
+from tests.support.spec_package import Classes, generated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,3 +44,36 @@ def spark() -> Iterator[SparkSession]:
     register(session)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def folder_of_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all worker processes of this run share."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@pytest.fixture(scope="session")
+def forms_package(folder_of_run: Path) -> Iterator[ModuleType]:
+    """The package of the specs in data/forms."""
+    with generated(FORMS, "forms_of_every_kind", folder_of_run) as package:
+        yield package
+
+
+@pytest.fixture(scope="session")
+def layouts_package(folder_of_run: Path) -> Iterator[ModuleType]:
+    """The package of the specs in data/layouts."""
+    with generated(LAYOUTS, "layouts_of_every_kind", folder_of_run) as package:
+        yield package
+
+
+@pytest.fixture
+def forms(forms_package: ModuleType) -> Classes:
+    """The classes of the specs in data/forms by message and version."""
+    return Classes(forms_package)
+
+
+@pytest.fixture
+def layouts(layouts_package: ModuleType) -> Classes:
+    """The classes of the specs in data/layouts by message and version."""
+    return Classes(layouts_package)

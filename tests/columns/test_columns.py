@@ -1,0 +1,516 @@
+"""Columns have the values, the strictness and the bytes of rows, by the compiled kernel and without it."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import subprocess
+import sys
+from importlib import import_module
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+
+import kafka_messages
+import kafka_records
+import proposals
+from kipwire import DecodeError, EncodeError, KipwireError, Message, columns, native
+from kipwire.testing import damaged, messages
+from tests.support import column_checks, golden_data, property_checks
+from tests.support.column_checks import BY_ROWS, Way
+from tests.support.places import FORMS, ROOT
+from tests.support.spec_package import Classes, declared_versions
+
+METADATA: Any = import_module("kafka_messages.metadata_response.v12")
+MetadataResponse = METADATA.MetadataResponse
+HeartbeatRequest = kafka_messages.message("HeartbeatRequest", 4)
+FetchRequest = kafka_messages.message("FetchRequest", 17)
+EXAMPLES = ROOT / "examples"
+
+WAYS = ["kernel", "rows"]
+PAIRS = golden_data.every_message_and_version()
+OTHERS = [
+    (module.__name__, name, version)
+    for module in (kafka_records, proposals)
+    for name in module.names()
+    for version in module.versions(name)
+]
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Way:
+    """One way after the other; the functions of `columns` go it, too."""
+    if request.param == "rows":
+        monkeypatch.setattr(native, "in_use", False)
+        return BY_ROWS
+    if not native.in_use:
+        pytest.skip(f"the kernel is not in use: {native.reason}")
+    return column_checks.by_kernel()
+
+
+def metadata() -> Any:
+    """A message with structs in structs, nulls and unknown tagged fields."""
+    partitions = [METADATA.MetadataResponsePartition(leader_id=i, replica_nodes=[1, 2][:i]) for i in range(3)]
+    message = MetadataResponse(
+        brokers=[METADATA.MetadataResponseBroker(node_id=1, host="localhost", port=9092, rack=None)],
+        cluster_id="é",
+        topics=[METADATA.MetadataResponseTopic(name=None), METADATA.MetadataResponseTopic(partitions=partitions)],
+    )
+    message.topics[1].unknown_tagged_fields = {7: b"seven", 300: b""}
+    return message
+
+
+# Values, bytes and verdicts.
+
+
+@pytest.mark.parametrize(("name", "version"), PAIRS, ids=str)
+def test_golden_messages_are_the_same_in_columns(way: Way, name: str, version: int) -> None:
+    lines = golden_data.messages()[name, version]
+    data = [bytes.fromhex(line["hex"]) for line in lines]
+    column_checks.check_columns(way, kafka_messages.message(name, version), [*data, None, *data])
+
+
+def test_every_golden_message_comes_back_byte_for_byte() -> None:
+    count = 0
+    for (name, version), lines in golden_data.messages().items():
+        cls = kafka_messages.message(name, version)
+        array = pa.array([bytes.fromhex(line["hex"]) for line in lines], pa.binary())
+        assert columns.encode(cls, columns.decode(cls, array)).equals(array)
+        count += len(array)
+    assert count == 2993
+
+
+def test_every_captured_body_comes_back_byte_for_byte(way: Way) -> None:
+    spec = importlib.util.spec_from_file_location("decode_capture_for_columns", EXAMPLES / "decode_capture.py")
+    assert spec is not None and spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = script  # dataclasses look their module up
+    spec.loader.exec_module(script)
+    bodies: dict[type[Message], list[bytes | None]] = {}
+    for frame in script.read_capture(EXAMPLES / "capture"):
+        if frame.entry.is_request:
+            header, body = kafka_messages.decode_request(frame.data)
+        else:
+            header, body = kafka_messages.decode_response(frame.data, frame.entry.api_key, frame.entry.api_version)
+        bodies.setdefault(type(body), []).append(frame.data[len(header.encode()) :])
+    assert sum(map(len, bodies.values())) == 2186
+    for cls, data in bodies.items():
+        column_checks.check_columns(way, cls, data)
+        assert columns.encode(cls, columns.decode(cls, data)).to_pylist() == data
+
+
+def check_class(cls: type[Message]) -> None:
+    """On messages of a class, and their bytes with faults among them."""
+    ways = ways_of(cls)
+
+    def agrees(data: list[bytes | None]) -> None:
+        for way in ways:
+            column_checks.check_columns(way, cls, data)
+        column_checks.check_errors(cls, data)
+
+    encoded = property_checks.messages_of(cls).map(lambda message: message.encode())
+    property_checks.for_all(agrees, st.tuples(encoded, encoded, encoded).flatmap(with_faults))
+
+
+def with_faults(data: tuple[bytes, bytes, bytes]) -> st.SearchStrategy[list[bytes | None]]:
+    """Messages, two of them damaged as well: to damage one that is there is cheaper than to draw another."""
+    first, second, third = data
+    return st.tuples(damaged(second), damaged(third)).map(lambda bad: [first, None, bad[0], second, bad[1], third])
+
+
+def ways_of(cls: type[Message]) -> list[Way]:
+    """The ways that lead to columns of a class."""
+    if native.in_use and cls.TYPE != "layout":
+        return [column_checks.by_kernel(), BY_ROWS]
+    return [BY_ROWS]
+
+
+@pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
+@pytest.mark.parametrize(("name", "version"), PAIRS, ids=str)
+def test_any_and_damaged_messages_are_the_same_in_columns(name: str, version: int) -> None:
+    check_class(kafka_messages.message(name, version))
+
+
+@pytest.mark.parametrize(("package_name", "name", "version"), OTHERS, ids=str)
+def test_proposals_and_record_formats_are_the_same_in_columns(package_name: str, name: str, version: int) -> None:
+    check_class(import_module(package_name).message(name, version))
+
+
+@pytest.mark.parametrize(("name", "version"), declared_versions(FORMS), ids=str)
+def test_every_form_of_the_language_is_the_same_in_columns(forms: Classes, name: str, version: int) -> None:
+    check_class(forms(name, version))
+
+
+def test_damaged_bytes_have_the_verdict_of_rows(way: Way) -> None:
+    lines: dict[tuple[str, int], list[bytes | None]] = {}
+    for line in [*golden_data.lines("negative"), *golden_data.lines("probes")]:
+        if line["version"] in kafka_messages.versions(line["message"]):
+            lines.setdefault((line["message"], line["version"]), []).append(bytes.fromhex(line["hex"]))
+    assert sum(map(len, lines.values())) == 3369
+    for (name, version), data in lines.items():
+        cls = kafka_messages.message(name, version)
+        column_checks.check_columns(way, cls, data)
+        column_checks.check_errors(cls, data)
+
+
+@pytest.mark.parametrize("cls", [MetadataResponse, FetchRequest, kafka_messages.message("AlterClientQuotasRequest", 1)])
+def test_values_that_cannot_be_written_are_refused_as_in_rows(way: Way, cls: type[Message]) -> None:
+    property_checks.for_all(column_checks.check_values, property_checks.messages_with_a_wrong_value(cls))
+
+
+@pytest.mark.parametrize("cls", [MetadataResponse, FetchRequest, kafka_messages.message("FetchResponse", 17)])
+def test_chosen_columns_are_those_of_the_whole(way: Way, cls: type[Message]) -> None:
+    def agrees(data: list[bytes | None]) -> None:
+        column_checks.check_choices(way, cls, data)
+
+    encoded = messages(cls, long=False).map(lambda message: message.encode())
+    some = st.tuples(encoded, st.none(), encoded.flatmap(damaged), encoded)
+    property_checks.for_all(agrees, some.map(list))
+
+
+# What is given and what comes out.
+
+
+def test_rows_have_the_columns_of_the_schema(way: Way) -> None:
+    rows = columns.decode(MetadataResponse, [metadata().encode()])
+    assert list(rows.type) == list(columns.schema(MetadataResponse))
+    assert str(columns.schema(kafka_messages.message("OffsetCommitValue", 4))).splitlines() == [
+        "offset: int64 not null",
+        "leader_epoch: int32 not null",
+        "metadata: string not null",
+        "commit_timestamp: int64 not null",
+        "topic_id: fixed_size_binary[16] not null",
+        "unknown_tagged_fields: map<int32, binary> not null",
+        "  child 0, entries: struct<key: int32 not null, value: binary not null> not null",
+        "      child 0, key: int32 not null",
+        "      child 1, value: binary not null",
+    ]
+    (topic,) = [field for field in columns.schema(MetadataResponse) if field.name == "topics"]
+    assert [field.name for field in topic.type.value_type if field.nullable] == ["name"]
+    assert columns.schema(kafka_messages.message("HeartbeatRequest", 3)).names == [
+        field.name for field in kafka_messages.message("HeartbeatRequest", 3).FIELDS
+    ]
+
+
+def test_messages_may_be_given_in_many_ways(way: Way) -> None:
+    data = [HeartbeatRequest(group_id=f"group-{i}").encode() for i in range(20)]  # type: ignore[call-arg]
+    some: list[bytes | None] = [*data[:7], None, *data[7:]]
+    whole = columns.decode(HeartbeatRequest, some)
+    assert whole.field("group_id").to_pylist()[:2] == ["group-0", "group-1"]
+    for type_ in (pa.binary(), pa.large_binary(), pa.binary_view()):
+        array = pa.array(some, type_)
+        assert columns.decode(HeartbeatRequest, array).equals(whole)
+        for start, count in ((0, 5), (3, 9), (7, 1), (8, 0), (20, 5)):
+            part = columns.decode(HeartbeatRequest, array.slice(start, count))
+            assert part.to_pylist() == whole.slice(start, count).to_pylist()
+    chunked = pa.chunked_array([some[:4], some[4:4], some[4:]], pa.binary())
+    rows = columns.decode(HeartbeatRequest, chunked)
+    assert rows.num_chunks == 3
+    assert rows.to_pylist() == whole.to_pylist()
+    assert columns.encode(HeartbeatRequest, rows).equals(chunked)
+    size = len(data[0])
+    assert {len(one) for one in data[:10]} == {size}
+    ends = [*range(0, 10 * size + 1, size)]
+    without_null = whole.filter(whole.is_valid()).slice(0, 10)
+    for offsets in (ends, pa.array(ends, pa.int32()), pa.array([0, *ends], pa.int64()).slice(1)):
+        assert columns.decode(HeartbeatRequest, columns.split(b"".join(data), offsets)).equals(without_null)
+
+
+def test_nothing_gives_no_rows(way: Way) -> None:
+    empty: list[bytes] = []
+    for nothing in (empty, pa.array([], pa.binary()), pa.array([b"x"]).slice(1), pa.nulls(0)):
+        rows = columns.decode(MetadataResponse, nothing)
+        rows.validate(full=True)
+        assert (len(rows), rows.type) == (0, columns.decode(MetadataResponse, [None]).type)
+        assert len(columns.encode(MetadataResponse, rows)) == 0
+    assert columns.decode(MetadataResponse, pa.nulls(3)).to_pylist() == [None] * 3
+    assert columns.encode(MetadataResponse, columns.decode(MetadataResponse, [None])).to_pylist() == [None]
+    chunks = columns.decode(MetadataResponse, pa.chunked_array([], pa.binary()))
+    assert (len(chunks), columns.encode(MetadataResponse, chunks).type) == (0, pa.binary())
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (pa.array([1]), "messages are of type binary or large_binary, not int64"),
+        (pa.array(["text"]), "messages are of type binary or large_binary, not string"),
+        (["text", 1], "messages are an Arrow array or a list of bytes"),
+        (7, "messages are an Arrow array or a list of bytes"),
+    ],
+    ids=str,
+)
+def test_what_is_no_message_is_refused(given: Any, reason: str) -> None:
+    with pytest.raises(columns.ColumnError, match=reason):
+        columns.decode(MetadataResponse, given)
+
+
+@pytest.mark.parametrize("offsets", [[0, 5, 3], [0, 12], [-1, 3], [], pa.array([0, None]), pa.array([0.5])], ids=str)
+def test_offsets_that_make_no_sense_are_refused(offsets: Any) -> None:
+    with pytest.raises(columns.ColumnError, match="offsets"):
+        columns.split(bytes(10), offsets)
+
+
+def test_damaged_arrays_are_refused(way: Way) -> None:
+    offsets = pa.py_buffer(pa.array([0, 90, 3], pa.int32()).buffers()[1])
+    damaged_messages = pa.Array.from_buffers(pa.binary(), 2, [None, offsets, pa.py_buffer(bytes(10))])
+    with pytest.raises(columns.ColumnError, match="the array of messages is damaged"):
+        columns.decode(HeartbeatRequest, damaged_messages)
+
+
+# Broken messages.
+
+
+def test_broken_message_is_an_error_with_its_row(way: Way) -> None:
+    good = metadata().encode()
+    broken = good[:40]
+    with pytest.raises(DecodeError) as alone:
+        MetadataResponse.decode(broken)
+    array = pa.array([good, None, good, broken, b""])
+    for data, row in ((array, 3), (array.slice(2), 1), (pa.chunked_array([array[:3], array[3:]]), 3)):
+        with pytest.raises(columns.RowDecodeError) as caught:
+            columns.decode(MetadataResponse, data)
+        error = caught.value
+        assert str(error) == f"row {row}: {alone.value}"
+        assert (error.row, error.path, error.offset) == (row, alone.value.path, alone.value.offset)
+        assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_broken_messages_leave_nothing_behind(way: Way) -> None:
+    good = metadata().encode()
+    data: list[bytes | None] = []
+    for size in range(len(good)):
+        data += [good[:size], good] if size % 3 else [good[:size]]
+    rows = columns.decode(MetadataResponse, data, mode="null")
+    assert rows.null_count == len(good)
+    assert column_checks.holds_nothing_else(rows)
+    left = columns.decode(MetadataResponse, [one for one in data if one == good])
+    assert rows.filter(rows.is_valid()).equals(left)
+    texts = columns.explain(MetadataResponse, data, rows)
+    assert texts.null_count == len(left)
+    assert texts[0].as_py() == "MetadataResponse v12: throttle_time_ms at byte 0: need 4 bytes, 0 left"
+
+
+def test_columns_that_nobody_asked_for_are_still_checked(way: Way) -> None:
+    message = metadata()
+    good = message.encode()
+    at = good.index("é".encode())
+    for fields in (None, [], ["throttle_time_ms"], ["topics.partitions.leader_id"]):
+        for broken in (good[:at] + b"\xff\xff" + good[at + 2 :], good + b"\0", good[:-1]):
+            with pytest.raises(columns.RowDecodeError):
+                columns.decode(MetadataResponse, [good, broken], fields)
+    bools = bytearray(HeartbeatRequest.decode(HeartbeatRequest().encode()).encode())
+    with pytest.raises(columns.RowDecodeError):
+        columns.decode(HeartbeatRequest, [bytes(bools) + b"\1"], ["group_id"])
+
+
+def test_unknown_mode_is_refused() -> None:
+    with pytest.raises(ValueError, match="'lenient'"):
+        columns.decode(MetadataResponse, [], mode="lenient")  # type: ignore[arg-type]
+
+
+def test_rows_of_other_data_cannot_be_explained() -> None:
+    with pytest.raises(columns.ColumnError, match="2 rows do not come from 1 message"):
+        columns.explain(MetadataResponse, [b""], columns.decode(MetadataResponse, [None, None]))
+
+
+# Choosing.
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        (["topic"], "MetadataResponse v12: no field 'topic'; there are throttle_time_ms, brokers,"),
+        (["topics.nme"], "MetadataResponse v12: topics: no field 'nme'; there are error_code, name,"),
+        (["cluster_id.length"], "MetadataResponse v12: cluster_id: it is no struct and has no field 'length'"),
+        ([""], "MetadataResponse v12: no field ''"),
+    ],
+)
+def test_path_to_no_field_is_refused(fields: list[str], reason: str) -> None:
+    with pytest.raises(columns.ColumnError) as caught:
+        columns.schema(MetadataResponse, fields)
+    assert str(caught.value).startswith(reason)
+
+
+def test_one_text_is_no_list_of_paths() -> None:
+    with pytest.raises(TypeError, match="not one text"):
+        columns.schema(MetadataResponse, "topics")
+
+
+def test_choice_keeps_the_order_of_the_spec(way: Way) -> None:
+    fields = ["topics.unknown_tagged_fields", "topics.name", "brokers", "brokers.host"]
+    rows = columns.decode(MetadataResponse, [metadata().encode()], fields)
+    assert [one.name for one in rows.type] == ["brokers", "topics"]
+    (row,) = rows.to_pylist()
+    assert list(row["brokers"][0]) == ["node_id", "host", "port", "rack", "unknown_tagged_fields"]
+    assert row["topics"] == [
+        {"name": None, "unknown_tagged_fields": []},
+        {"name": "", "unknown_tagged_fields": [(7, b"seven"), (300, b"")]},
+    ]
+    assert columns.decode(MetadataResponse, [metadata().encode(), None], []).is_valid().to_pylist() == [True, False]
+
+
+# Writing.
+
+
+def changed(path: str, value: Any) -> pa.StructArray:
+    """Rows of which the second has another value at a path."""
+    rows = columns.decode(MetadataResponse, [metadata().encode()] * 2).to_pylist()
+    at = rows[1]
+    *parents, last = path.split(".")
+    for parent in parents:
+        at = at[int(parent) if isinstance(at, list) else parent]
+    at[last] = value
+    return pa.array(rows, columns.decode(MetadataResponse, []).type)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "error"),
+    [
+        ("throttle_time_ms", None, "throttle_time_ms: must not be null in this version"),
+        ("brokers", None, "brokers: must not be null in this version"),
+        ("brokers", [None], "brokers[0]: elements of an array must not be null"),
+        ("brokers.0.host", None, "brokers[0].host: must not be null in this version"),
+        ("brokers.0.host", "é" * 20000, "brokers[0].host: string of 40000 bytes; the longest has 32767"),
+        ("topics.1.partitions.2.isr_nodes", [1, None], "topics[1].partitions[2].isr_nodes[1]: elements of an array"),
+        (
+            "topics.1.unknown_tagged_fields",
+            [(-1, b"")],
+            "topics[1].unknown_tagged_fields[-1]: a tag is a number",
+        ),
+        (
+            "topics.1.unknown_tagged_fields",
+            [(5, b""), (5, b"a")],
+            "topics[1].unknown_tagged_fields: tag 5 stands",
+        ),
+    ],
+)
+def test_value_that_cannot_be_written_is_an_error_with_its_row(way: Way, path: str, value: Any, error: str) -> None:
+    rows = changed(path, value)
+    for given, row in ((rows, 1), (rows.slice(1), 0), (pa.chunked_array([rows.slice(0, 1), rows.slice(1)]), 1)):
+        with pytest.raises(columns.RowEncodeError) as caught:
+            columns.encode(MetadataResponse, given)
+        assert str(caught.value).startswith(f"row {row}: MetadataResponse v12: {error}")
+        assert caught.value.row == row
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_text_that_is_no_utf8_is_refused(way: Way) -> None:
+    host = pa.array([b"\xff"], pa.binary()).cast(pa.string(), safe=False)
+    rows = columns.decode(HeartbeatRequest, [HeartbeatRequest().encode()])
+    parts = [host if one.name == "group_id" else rows.field(one.name) for one in rows.type]
+    with pytest.raises(KipwireError, match=r"(?i)utf-?8"):
+        columns.encode(HeartbeatRequest, pa.StructArray.from_arrays(parts, fields=list(rows.type)))
+
+
+def replaced(cls: type[Message], **types: pa.DataType | None) -> pa.StructArray:
+    """Rows of defaults, some of whose columns have another type, or are left out."""
+    rows = columns.decode(cls, [cls().encode()] * 3)
+    made = {one.name: rows.field(one.name) for one in rows.type}
+    for name, type_ in types.items():
+        column = made.pop(name, None)
+        if type_ is not None:
+            values = [None] * 3 if column is None or type_ == pa.null() else column.to_pylist()
+            made[name] = pa.array(values, type_)
+    return pa.StructArray.from_arrays([*made.values()], [*made])
+
+
+@pytest.mark.parametrize(
+    ("types", "error"),
+    [
+        ({"group_id": None}, "group_id: the column is missing"),
+        ({"group": pa.string()}, "group: this version has no such field"),
+        ({"generation_id": pa.float64()}, "generation_id: must be a column of int32, not double"),
+        ({"group_id": pa.binary()}, "group_id: must be a column of string, not binary"),
+        ({"unknown_tagged_fields": pa.list_(pa.int32())}, "unknown_tagged_fields: must be a map from int32 to binary"),
+    ],
+)
+def test_columns_of_other_names_or_types_are_refused(types: dict[str, Any], error: str) -> None:
+    for rows in (replaced(HeartbeatRequest, **types), replaced(HeartbeatRequest, **types).slice(3)):
+        with pytest.raises(EncodeError) as caught:
+            columns.encode(HeartbeatRequest, rows)
+        assert str(caught.value).startswith(f"HeartbeatRequest v4: {error}")
+
+
+def test_columns_of_other_types_with_the_same_values_are_written(way: Way) -> None:
+    expected = [HeartbeatRequest().encode()] * 3
+    entries = pa.struct([pa.field("key", pa.int64()), pa.field("value", pa.large_binary())])
+    for types in (
+        {"group_id": pa.large_string(), "member_id": pa.string_view(), "generation_id": pa.int64()},
+        {"generation_id": pa.uint8(), "group_instance_id": pa.null()},
+        {"unknown_tagged_fields": pa.large_list(entries)},
+        {"unknown_tagged_fields": None},
+        {"unknown_tagged_fields": pa.null()},
+    ):
+        assert columns.encode(HeartbeatRequest, replaced(HeartbeatRequest, **types)).to_pylist() == expected
+    value = kafka_messages.message("OffsetCommitValue", 4)
+    for types in ({"topic_id": pa.binary()}, {"topic_id": None}, {"topic_id": pa.uuid(), "offset": pa.int8()}):
+        assert columns.encode(value, replaced(value, **types)).to_pylist() == [value().encode()] * 3
+
+
+def test_number_out_of_range_in_a_wider_column_is_refused(way: Way) -> None:
+    rows = replaced(HeartbeatRequest, generation_id=pa.int64())
+    numbers = pa.array([0, 2**31, 0])
+    parts = [numbers if one.name == "generation_id" else rows.field(one.name) for one in rows.type]
+    with pytest.raises(columns.RowEncodeError, match=r"row 1: .*generation_id: 2147483648 is out of range: int32"):
+        columns.encode(HeartbeatRequest, pa.StructArray.from_arrays(parts, [one.name for one in rows.type]))
+
+
+def test_uuid_of_other_than_16_bytes_is_refused(way: Way) -> None:
+    value: Any = kafka_messages.message("OffsetCommitValue", 4)
+    rows = replaced(value, topic_id=pa.binary())
+    parts = [pa.array([bytes(16), b"a", None]) if one.name == "topic_id" else rows.field(one.name) for one in rows.type]
+    with pytest.raises(columns.RowEncodeError, match=r"row 1: .*topic_id: a uuid has 16 bytes, not 1"):
+        columns.encode(value, pa.StructArray.from_arrays(parts, [one.name for one in rows.type]))
+
+
+def test_tagged_fields_at_their_defaults_are_left_out(way: Way) -> None:
+    response: Any = import_module("kafka_messages.fetch_response.v17")
+    plain = response.FetchResponse(responses=[response.FetchableTopicResponse(partitions=[response.PartitionData()])])
+    spelt_out = response.FetchResponse.decode(plain.encode())
+    assert spelt_out.responses[0].partitions[0].current_leader.leader_id == -1
+    rows = columns.decode(response.FetchResponse, [plain.encode()])
+    (row,) = rows.to_pylist()
+    assert row["responses"][0]["partitions"][0]["current_leader"]["leader_id"] == -1
+    assert columns.encode(response.FetchResponse, rows).to_pylist() == [plain.encode()]
+
+
+def test_unknown_tags_are_written_in_their_order(way: Way) -> None:
+    message = metadata()
+    expected = message.encode()
+    rows = changed("topics.1.unknown_tagged_fields", [(300, b""), (7, b"seven")])
+    assert columns.encode(MetadataResponse, rows).to_pylist() == [expected, expected]
+
+
+def test_batches_and_tables_are_rows(way: Way) -> None:
+    data = [metadata().encode()] * 4
+    rows = columns.decode(MetadataResponse, data)
+    batch = pa.RecordBatch.from_struct_array(rows)
+    assert batch.schema == columns.schema(MetadataResponse)
+    assert columns.encode(MetadataResponse, batch).to_pylist() == data
+    table = pa.Table.from_batches([batch, batch.slice(1, 2)])
+    assert columns.encode(MetadataResponse, table).to_pylist() == [*data, *data[:2]]
+    assert columns.encode(MetadataResponse, rows.take(pa.array([2, 0]))).to_pylist() == data[:2]
+    with pytest.raises(columns.ColumnError, match="not list"):
+        columns.encode(MetadataResponse, data)
+
+
+def test_importing_kipwire_does_not_import_pyarrow() -> None:
+    code = "import sys, kipwire, kafka_messages; sys.exit('pyarrow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_pyarrow_the_error_says_what_to_install() -> None:
+    code = "import sys; sys.modules['pyarrow'] = None; import kipwire.columns"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == "ImportError: kipwire.columns needs pyarrow: pip install kipwire[columns]"
+
+
+def test_example_of_the_documentation_works() -> None:
+    text = (EXAMPLES.parent / "docs" / "columns.md").read_text(encoding="utf-8")
+    example = text.split("```python\n")[1].split("```")[0]
+    assert "columns.encode" in example
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert names["commits"].num_rows == 2

@@ -1,0 +1,95 @@
+"""Run a kernel that was built with sanitizers on damaged bytes and odd values, beside the Python methods.
+
+    python -m tests.fuzz.fuzz_native FOLDER --target messages|layouts|records [--seconds 60] [--seed 0]
+
+See fuzzing.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from types import ModuleType
+
+from kipwire import EncodeError, Message
+from kipwire.records import Record
+from tests.fuzz import fuzzing
+from tests.fuzz.fuzzing import load as load
+from tests.fuzz.fuzzing import seeds as seeds
+from tests.support import native_checks
+from tests.support.size_damage import tampered
+
+
+def messages(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
+    """Messages of every class whose bytes are damaged, and then whose values are."""
+    pool = seeds()
+    with native_checks.alone(kernel):
+        while True:
+            at = chance.randrange(len(pool))
+            cls, data = pool[at]
+            message = native_checks.check_decode(kernel, cls, native_checks.damage(data, chance))
+            if message is None:
+                message = cls.decode(data)
+            native_checks.check_encode(kernel, message, usual=True)
+            if chance.random() < 0.1 and len(data) < 5000:
+                pool[at] = cls, message.encode()  # go on from what was accepted
+            _check_spoilt(kernel, message, chance)
+            yield
+
+
+def layouts(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
+    """Layouts of every kind, from defaults and from values at and beyond the width of every size."""
+    classes = fuzzing.layouts()
+    defaults = {cls: cls() for cls in classes}
+    with native_checks.alone(kernel):
+        while True:
+            cls = chance.choice(classes)
+            message = defaults[cls] if chance.random() < 0.1 else fuzzing.filled(cls, chance)
+            native_checks.check_encode(kernel, message, usual=True)
+            try:
+                data = native_checks.PYTHON["encode"](message)
+            except EncodeError:  # a size is beyond what its form can say
+                message, data = defaults[cls], defaults[cls].encode()
+            assert native_checks.check_decode(kernel, cls, data) is not None
+            for _ in range(3):
+                damaged = tampered(cls, data, chance) if chance.random() < 0.7 else native_checks.damage(data, chance)
+                found = native_checks.check_decode(kernel, cls, damaged)
+                if found is not None:
+                    native_checks.check_encode(kernel, found, usual=True)
+            _check_spoilt(kernel, message, chance)
+            yield
+
+
+def _check_spoilt(kernel: ModuleType, message: Message, chance: random.Random) -> None:
+    for _ in range(3):
+        spoilt = copy.deepcopy(message)
+        native_checks.spoil(spoilt, chance)
+        native_checks.check_encode(kernel, spoilt, usual=False)
+
+
+def records(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
+    """Some records, their bytes, damaged, and odd values in them."""
+    while True:
+        some = [
+            Record(
+                offset=chance.randrange(1000),
+                timestamp=chance.randrange(2 ** chance.randrange(1, 63)),
+                key=chance.randbytes(chance.choice(fuzzing.EDGES) if chance.random() < 0.02 else chance.randrange(200)),
+                value=chance.choice((None, b"value")),
+                headers=[("key", None), ("\u00e9", b"value")][: chance.randrange(3)],
+            )
+            for _ in range(chance.randrange(1, 4))
+        ]
+        data = native_checks.check_write_records(kernel, some, 0, 0)
+        assert data is not None
+        for _ in range(3):
+            native_checks.check_read_records(kernel, native_checks.damage(data, chance), 0, 0)
+            spoilt = copy.deepcopy(some)
+            native_checks.spoil_records(spoilt, chance)
+            native_checks.check_write_records(kernel, spoilt, 0, 0)
+        yield
+
+
+if __name__ == "__main__":
+    fuzzing.run(__doc__, {"messages": messages, "layouts": layouts, "records": records})

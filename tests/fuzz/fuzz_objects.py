@@ -1,0 +1,284 @@
+"""Run a kernel that was built with sanitizers on objects that do harm, and while other threads change messages.
+
+    python -m tests.fuzz.fuzz_objects FOLDER --target hostile-objects|threads [--seconds 60] [--seed 0]
+
+See fuzzing.py.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from kipwire import KipwireError, Message, Struct
+from kipwire.records import Record
+from kipwire.testing import same_message
+from tests.fuzz import fuzzing
+from tests.support import native_checks
+
+# Objects with side effects. Each is given the message, and spoils it when its method is called.
+
+
+def _act(message: Message, chance: random.Random) -> None:
+    """Something that nobody expects while a message is being written."""
+    native_checks.spoil(message, chance)
+
+
+def _subclass(base: type, method: str, message: Message, value: Any, seed: int) -> Any:
+    """A value of a subclass one of whose methods changes the message, and then does what it always does."""
+    is_busy = False
+
+    def do(self: Any, *arguments: Any) -> Any:
+        nonlocal is_busy
+        if not is_busy:  # what it changes may be itself
+            is_busy = True
+            with suppress(Exception):
+                _act(message, random.Random(seed))
+            is_busy = False
+        return getattr(base, method)(self, *arguments)
+
+    return type("Hostile", (base,), {method: do})(value)
+
+
+_METHODS: tuple[tuple[type, tuple[str, ...], Any], ...] = (
+    (int, ("__index__", "__int__", "__bool__", "__eq__", "__hash__", "__lshift__"), 5),
+    (str, ("encode", "__len__", "__eq__", "__hash__"), "text"),
+    (bytes, ("__len__", "__bytes__", "__eq__", "__iter__"), b"bytes"),
+    (bytearray, ("__len__", "__iter__", "__eq__"), b"bytes"),
+    (list, ("__len__", "__iter__", "__getitem__", "__eq__", "__bool__"), [1, 2]),
+    (dict, ("items", "__iter__", "__len__", "__getitem__", "keys", "__bool__"), {9: b"x"}),
+    (float, ("__float__", "__eq__"), 1.5),
+    (tuple, ("__len__", "__iter__", "__getitem__"), (1, 2)),
+)
+
+
+def harm(message: Message, chance: random.Random) -> None:
+    """Put something hostile into a message, at any depth."""
+    item = chance.choice(list(native_checks._structs(message)))
+    names = [field.name for field in item.ATTRIBUTES] + ["_unknown_tagged_fields"] * item.FLEXIBLE
+    if not names:
+        return
+    name, kind = chance.choice(names), chance.randrange(6)
+    if kind == 0:
+        base, methods, value = chance.choice(_METHODS)
+        setattr(item, name, _subclass_or_value(base, chance.choice(methods), message, value, chance))
+    elif kind == 1:
+        base, methods, value = chance.choice(_METHODS)
+        hostile = _subclass_or_value(base, chance.choice(methods), message, value, chance)
+        with suppress(TypeError):  # it has no hash
+            setattr(item, name, [hostile] if chance.random() < 0.7 else {hostile: b""})
+    elif kind == 2:
+        setattr(item, name, chance.choice([item, [item], [[item]], message, [message]]))  # itself
+    elif kind == 3:
+        setattr(item, name, object.__new__(type(item)))
+    elif kind == 4:
+        setattr(item, name, [object.__new__(chance.choice([type(one) for one in native_checks._structs(message)]))])
+    else:
+        with suppress(AttributeError):
+            delattr(item, name)
+
+
+def _subclass_or_value(base: type, method: str, message: Message, value: Any, chance: random.Random) -> Any:
+    if not hasattr(base, method):
+        return value
+    try:
+        return _subclass(base, method, message, value, chance.randrange(2**32))
+    except TypeError:
+        return value
+
+
+def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns, or the error that it raises."""
+    try:
+        return native_checks.content(function(*arguments))
+    except (KipwireError, AttributeError, TypeError, ValueError, OverflowError, RecursionError, RuntimeError) as error:
+        return type(error), str(error)[:500]
+    except IndexError as error:  # of a list that is cut while it is gone through
+        return type(error), str(error)
+
+
+def hostile_objects(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
+    """Hostile objects in messages; subclasses with slots of others; callbacks of the collector during reading."""
+    kernel.fall_back_on(**native_checks.PYTHON)
+    pool = fuzzing.seeds()
+    layouts = fuzzing.layouts()
+    gc.freeze()  # so that the collector only goes through what is new
+    while True:
+        cls, data = chance.choice(pool)
+        if chance.random() < 0.3:
+            cls = chance.choice(layouts)
+            try:
+                data = native_checks.PYTHON["encode"](fuzzing.filled(cls, chance))
+            except KipwireError:  # a size is beyond what its form can say
+                data = cls().encode()
+        _check_written(kernel, cls, data, chance)
+        if len(data) < 3000:
+            if chance.random() < 0.3:
+                _check_foreign_slots(kernel, cls, data, chance)
+            _check_collected(kernel, cls, data, chance)
+        yield
+
+
+def _check_written(kernel: ModuleType, cls: type[Message], data: bytes, chance: random.Random) -> None:
+    """A message with hostile objects in it is written, measured or refused by both ways alike."""
+    seed, method = chance.randrange(2**32), chance.choice(("encode", "encoded_size"))
+    found = []
+    for function in (getattr(kernel, method), native_checks.PYTHON[method]):
+        own = random.Random(seed)
+        message = native_checks.PYTHON["decode"](cls, data)
+        for _ in range(own.randint(1, 2)):
+            with suppress(AttributeError, RecursionError):  # where the first harm is in the way of the second
+                harm(message, own)
+        found.append(outcome(function, message))
+    assert found[0] == found[1], f"{cls.__module__} {data.hex()} seed {seed}\nkernel {found[0]}\nPython {found[1]}"
+
+
+class _Large:
+    __slots__ = tuple(f"slot_{number}" for number in range(40))
+
+
+def _check_foreign_slots(kernel: ModuleType, cls: Any, data: bytes, chance: random.Random) -> None:
+    """A subclass that has another's slot under the name of one of its own."""
+    if not cls.ATTRIBUTES:
+        return
+    name = chance.choice(cls.ATTRIBUTES).name
+    others: list[Any] = [vars(_Large)[f"slot_{chance.randrange(40)}"], vars(Record)["headers"]]
+    others += [one for one in vars(cls).values() if type(one) is type(others[0])]
+    derived = type("Derived", (cls,), {"__slots__": (), name: chance.choice(others)})
+    found = [outcome(function, derived, data) for function in (kernel.decode, native_checks.PYTHON["decode"])]
+    assert str(found[0]) == str(found[1]), f"{cls.__module__} {name}: {found}"
+
+
+def _check_collected(kernel: ModuleType, cls: Any, data: bytes, chance: random.Random) -> None:
+    """Who looks at all objects while a message is read meets whole ones, and may change them."""
+    seed = chance.randrange(2**32)
+    changes = chance.random() < 0.5
+    kernel.serves(cls)  # so that plans are not made meanwhile: Python itself shows tuples that are half made
+
+    def look(phase: str, info: dict[str, int]) -> None:
+        own = random.Random(seed)
+        for one in gc.get_objects(generation=0):
+            if type(one) is list or type(one) is tuple:
+                with suppress(Exception):  # of what this very callback has changed
+                    repr(one[-1:])
+            elif isinstance(one, Struct) and changes and type(one) is not Message:
+                with suppress(Exception):
+                    native_checks.spoil(one, own)  # type: ignore[arg-type]
+        gc.collect(0) if phase == "stop" and changes else None
+
+    with native_checks.alone(kernel), _collecting(look):
+        try:
+            found = kernel.decode(cls, data)
+        except native_checks.GaveUpError:
+            found = None
+    if not changes:  # but that a look at a tagged struct makes its default
+        assert found is not None and same_message(found, native_checks.PYTHON["decode"](cls, data))
+
+
+@contextmanager
+def _collecting(look: Callable[[str, dict[str, int]], None]) -> Iterator[None]:
+    """Within it the collector runs as often as it can, and calls this."""
+    thresholds = gc.get_threshold()
+    gc.collect()
+    gc.callbacks.append(look)
+    gc.set_threshold(1)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(look)
+
+
+# Threads.
+
+
+def threads(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
+    """Messages, records and a table of records that other threads change or use all the while."""
+    kernel.fall_back_on(**native_checks.PYTHON)
+    pool = [(cls, data) for cls, data in fuzzing.seeds() if len(data) < 2000]
+    shared: list[Message] = []
+    records = [Record(offset=number, value=b"value") for number in range(10)]
+    table = kernel.RecordTable()
+    section = kernel.write_records(records, 0, 0)
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        own = random.Random(seed)
+        try:
+            while not stop.is_set():
+                if shared:
+                    _change(shared[0], own)
+                _change_records(records, own)
+                _use_table(table, section)
+        except BaseException as failure:
+            failures.append(failure)
+
+    workers = [threading.Thread(target=work, args=(chance.randrange(2**32),), daemon=True) for _ in range(3)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for worker in workers:
+            worker.start()
+        while True:
+            cls, data = chance.choice(pool)
+            derived: Any = type(cls.__name__, (cls,), {"__slots__": ()})  # of which all threads are the first to ask
+            message = derived.decode(data) if chance.random() < 0.2 else cls.decode(data)
+            shared[:] = [message]
+            with native_checks.alone(kernel):
+                for _ in range(5):
+                    written = kernel.encode(message)
+                    again = native_checks.PYTHON["decode"](type(message), written)
+                    assert kernel.encode(again) == written
+                    found = kernel.write_records(records, 0, 0)
+                    assert found is not None and kernel.read_records(found, 0, 0) is not None
+            assert not failures, failures
+            yield
+    finally:
+        stop.set()
+        for worker in workers:
+            worker.join()
+        sys.setswitchinterval(interval)
+
+
+def _change(message: Message, chance: random.Random) -> None:
+    """Make lists in a message longer or shorter, in a way that it stays a message."""
+    for item in list(native_checks._structs(message)):
+        for field in item.ATTRIBUTES:
+            value = getattr(item, field.name)
+            if isinstance(value, list) and value and field.struct is not None:
+                change = partial(value.append, value[0]) if chance.random() < 0.5 else partial(_shorten, value)
+                if len(value) < 10 or change.func is _shorten:
+                    change()
+        if item.FLEXIBLE:
+            item._unknown_tagged_fields = chance.choice((None, {999: b"x" * chance.randrange(300)}))
+
+
+def _shorten(value: list[Any]) -> None:
+    del value[1:]
+
+
+def _change_records(records: list[Record], chance: random.Random) -> None:
+    if len(records) < 20:
+        records.append(Record(offset=chance.randrange(100), key=b"k" * chance.randrange(300)))
+    else:
+        del records[5:]
+    records[0].headers[:] = [("key", b"value")] * chance.randrange(5)
+
+
+def _use_table(table: Any, section: bytes) -> None:
+    with suppress(RuntimeError):  # it is for one call at a time
+        table.add(0, section, 10, 0, 0, None)
+        counts = {count for count, _, _ in table.take()}
+        assert len(counts) == 1 and counts.pop() % 10 == 0
+
+
+if __name__ == "__main__":
+    fuzzing.run(__doc__, {"hostile-objects": hostile_objects, "threads": threads})

@@ -1,0 +1,164 @@
+"""The command line: what it says, its exit status, and that bad input never ends in a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kipgen.compat.rules import ALL as COMPAT
+from kipgen.rules import ALL
+from kipgen.starter import starter_specs
+from tests.support import command_line
+
+pytestmark = pytest.mark.same_without_kernel("of the commands that read messages it only asks for help")
+
+
+def kipgen(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "kipgen", *map(str, arguments)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    folder = tmp_path / "my_protocol"
+    folder.mkdir()
+    for name, text in starter_specs("Foo", "request", 1000).items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("command", ["", "generate", "check", "rules", "new", "inspect", "advise", "compat", "drift"])
+def test_every_command_has_help(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = (*filter(None, [command]), "--help")
+    done = command_line.call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
+
+
+def test_generate_then_check_then_edit(specs: Path, tmp_path: Path) -> None:
+    assert kipgen("generate", specs, folder=tmp_path).returncode == 0
+    done = kipgen("generate", specs, "--check", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    file = specs / "FooRequest.json"
+    file.write_text(file.read_text().replace('"GroupId"', '"TeamId"'))
+    done = kipgen("generate", specs, "--check", folder=tmp_path)
+    assert done.returncode == 1
+    assert "+        self.team_id = team_id" in done.stdout
+    assert "-        self.group_id = group_id" in done.stdout
+    assert "not up to date" in done.stderr
+    assert "group_id" in (tmp_path / "generated/my_protocol/foo_request/v0.py").read_text()
+
+
+def test_without_arguments_the_packages_in_schemas_are_meant(specs: Path, tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    specs.rename(tmp_path / "schemas" / specs.name)
+    assert kipgen("check", folder=tmp_path).stdout == "2 specs: 0 errors, 0 warnings\n"
+    assert kipgen("generate", folder=tmp_path).stdout.startswith("my_protocol: ")
+    assert kipgen("generate", "--check", folder=tmp_path).returncode == 0
+
+
+def test_generate_refuses_specs_with_errors_and_writes_nothing(specs: Path, tmp_path: Path) -> None:
+    file = specs / "FooRequest.json"
+    file.write_text(file.read_text().replace('"[]Topic"', '"[][]Topic"'))
+    done = kipgen("generate", specs, folder=tmp_path)
+    assert done.returncode == 1
+    assert "FooRequest.json:" in done.stderr
+    assert "FooRequest.Topics: type-syntax: " in done.stderr
+    assert not (tmp_path / "generated").exists()
+
+
+def test_check_judges_a_file_alone_and_a_folder_as_a_package(specs: Path, tmp_path: Path) -> None:
+    (specs / "FooResponse.json").unlink()
+    assert kipgen("check", specs / "FooRequest.json", folder=tmp_path).returncode == 0
+    done = kipgen("check", specs, folder=tmp_path)
+    assert done.returncode == 1
+    assert "pair-missing" in done.stderr
+    assert done.stdout == "1 spec: 1 error, 0 warnings\n"
+
+
+def test_check_kafka_adds_the_rules_of_kafkas_generator(specs: Path, tmp_path: Path) -> None:
+    assert kipgen("check", specs, folder=tmp_path).returncode == 0
+    done = kipgen("check", specs, "--kafka", folder=tmp_path)
+    assert done.returncode == 1
+    assert "kafka-about" in done.stderr
+
+
+def test_rules_shows_each_rule_with_its_examples(tmp_path: Path) -> None:
+    brief = kipgen("rules", "--brief", folder=tmp_path)
+    assert brief.returncode == 0
+    assert len(brief.stdout.splitlines()) == len(ALL) + len(COMPAT)
+    one = kipgen("rules", "duplicate-tag", folder=tmp_path).stdout
+    assert one.startswith("duplicate-tag (error): ")
+    assert "  good\n" in one
+    assert "  bad\n" in one
+    change = kipgen("rules", "field-moved", folder=tmp_path).stdout
+    assert change.startswith("field-moved (compat, wire): ")
+    assert all(f"  {title}\n" in change for title in ("good: before", "good: after", "bad: before", "bad: after"))
+    assert len(kipgen("rules", folder=tmp_path).stdout) > len(ALL) * 100
+
+
+def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path) -> None:
+    assert kipgen("new", "Ping", "--api-key", 77, "--out", "specs", folder=tmp_path).returncode == 0
+    assert sorted(file.name for file in (tmp_path / "specs").iterdir()) == ["PingRequest.json", "PingResponse.json"]
+    assert kipgen("check", "specs", folder=tmp_path).returncode == 0
+    assert kipgen("new", "Ping", "--out", "specs", folder=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["generate", "missing"], "missing is not a folder of specs"),
+        (["generate", "my_protocol", "--package", "not-a-name"], "'not-a-name' cannot be the name of a Python package"),
+        (["generate", "my_protocol", "my_protocol", "--package", "a"], "--package names one package"),
+        (["generate", "my_protocol", "--out", "my_protocol/FooRequest.json"], "FooRequest.json"),
+        (["check"], "name a folder of specs"),
+        (["generate"], "name a folder of specs"),
+        (["rules", "no-such-rule"], "there is no rule named no-such-rule"),
+        (["new", "lower"], "'lower' cannot be a message's name"),
+        (["new", "Foo", "--type", "message"], "'message' is no message type"),
+        (["explode"], "No such command"),
+    ],
+)
+def test_a_command_that_cannot_be_carried_out_says_why(
+    arguments: list[str],
+    said: str,
+    specs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    done = command_line.call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+
+
+def test_a_refusal_of_the_real_command_is_no_traceback(tmp_path: Path) -> None:
+    done = kipgen("generate", "missing", folder=tmp_path)
+    assert done.returncode == 2
+    assert "missing is not a folder of specs" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[]", b"[" * 100_000, b"null", b'{"name": 1e999}'])
+def test_bad_spec_files_give_problems_with_a_place(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "Bad.json").write_bytes(content)
+    for command in (["check", "Bad.json"], ["check", "."], ["generate", ".", "--package", "bad"]):
+        done = command_line.call(*command, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+        assert done.returncode == 1
+        assert "Bad.json:1:" in done.stderr

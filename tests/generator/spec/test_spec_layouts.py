@@ -1,0 +1,213 @@
+"""Layouts in the spec language: what is said about a wrong one, and where; and that all that is accepted works."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kipgen.check import Checked, read_file, read_folder
+from kipgen.rules.examples import ALPHA, layout
+from tests.support.places import ROOT
+from tests.support.spec_package import modules_of
+
+FLAGS = """{"name": "Flags", "type": "int8", "versions": "0+", "bits": [
+{"name": "Has", "bits": "0"}, {"name": "Two", "bits": "1-2"}]}"""
+
+
+def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
+    file = folder / "Probe.json"
+    file.write_text(text, encoding="utf-8")
+    return read_file(file, "Probe.json", kafka=kafka)
+
+
+# What is said, and where. The first field stands in line 5.
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (
+            ['{"name": "Magic", "type": "int8", "versions": "0+",\n"constant": "two"}'],
+            "6:13: Probe.Magic: constant-value: 'two' is no constant; write a whole number, or version",
+        ),
+        (
+            ['{"name": "Flags", "type": "int8", "versions": "0+", "bits": [\n{"name": "Two", "bits": "2-1"}]}'],
+            "6:25: Probe.Flags: bits-range: '2-1' runs backwards; write 1-2",
+        ),
+        (
+            ['{"name": "Flags", "type": "int8", "versions": "0+", "bits": [\n{"name": "Two", "bits": "low"}]}'],
+            "6:25: Probe.Flags: bits-range: 'low' names no bits; write one such as 4, or a range such as 0-2",
+        ),
+        (
+            ['{"name": "Flags", "type": "int8", "versions": "0+",\n"bits": {"name": "2", "bits": 1}}'],
+            "6:18: Probe.Flags: name-form: '2' is no name here; write letters and digits with a letter first",
+        ),
+        (
+            [FLAGS.replace("1-2", "7-8")],
+            "6:55: Probe.Flags: bits-width: int8 has no bit 8; write bits from 0 to 7",
+        ),
+        (
+            [FLAGS.replace("1-2", "0-2")],
+            "6:55: Probe.Flags: bits-overlap: bit 0 is Has's already; write others",
+        ),
+        (
+            [FLAGS.replace("Two", "has")],
+            "6:40: Probe.Flags: bits-name: as Has in line 5, it becomes 'has' in generated code; choose another name",
+        ),
+        (
+            [
+                '{"name": "Crc", "type": "int32", "versions": "0+", "checksum": {\n'
+                '"from": "Body", "algorithm": "crc32"}}'
+            ],
+            "6:9: Probe.Crc: checksum-from: there is no other field Body in the same struct; "
+            "name the first field that it covers",
+        ),
+        (
+            ['{"name": "Alpha", "type": "int32", "versions": "0+", "tag": 0,\n"taggedVersions": "0+"}'],
+            "5:65: Probe.Alpha: not-in-layouts: a layout has no tagged fields; leave tag and taggedVersions out",
+        ),
+        (
+            [FLAGS, '{"name": "Alpha", "type": "bytes", "versions": "0+",\n"absentIf": "Hass"}'],
+            "8:13: Probe.Alpha: presence-bit: no field before it has a bit Hass; "
+            "write the name of one, or name a bit of an integer so",
+        ),
+        (
+            [
+                '{"name": "Alpha", "type": "[]Inner", "versions": "0+", "fields": [\n' + ALPHA + ', {"name": "Rest",\n'
+                '"type": "bytes", "versions": "0+", "size": "rest"}]}'
+            ],
+            "5:31: Probe.Alpha: endless-element: in version 0, nothing tells where an element ends: "
+            "Inner goes on to the end; give it a sizeOf before its rest",
+        ),
+    ],
+)
+def test_problem_names_the_place_within_the_property(fields: list[str], said: str, tmp_path: Path) -> None:
+    (problem,) = _check(tmp_path, layout(*fields)).problems
+    assert str(problem) == f"Probe.json:{said}"
+
+
+def test_property_of_layouts_elsewhere_is_refused_each_by_itself(tmp_path: Path) -> None:
+    field = '{"name": "Alpha", "type": "[]Inner", "versions": "0+", "size": "rest", "sorted": true, "fields": [%s]}'
+    text = layout(field % ALPHA).replace("layout", "data")
+    assert [str(problem) for problem in _check(tmp_path, text).problems] == [
+        f"Probe.json:5:{column}: Probe.Alpha: layouts-only: {name} belongs to layouts; "
+        "leave it out, for the type data has one wire form"
+        for column, name in ((68, "size"), (86, "sorted"))
+    ]
+
+
+def test_all_mistakes_of_a_layout_are_found_at_once_and_each_once(tmp_path: Path) -> None:
+    text = layout(
+        '{"name": "Size", "type": "int8", "versions": "0+", "sizeOf": "rest"}',
+        '{"name": "Crc", "type": "uint32", "versions": "0+", "checksum": {"algorithm": "crc32", "from": "Size"},'
+        ' "default": "1"}',
+        FLAGS.replace("1-2", "9"),
+        '{"name": "Body", "type": "bytes", "versions": "0+", "size": "rest", "nullableVersions": "0+"}',
+        '{"name": "Behind", "type": "string", "versions": "0+", "presentIf": "Two"}',
+        more='"apiKey": 4',
+    ).replace('"flexibleVersions": "none"', '"flexibleVersions": "1+"')
+    assert [(problem.path, problem.rule) for problem in _check(tmp_path, text).problems] == [
+        ("Probe", "layout-api-key"),
+        ("Probe", "layout-inflexible"),
+        ("Probe.Size", "wire-form-type"),
+        ("Probe.Crc", "checksum-covers"),
+        ("Probe.Crc", "no-attribute"),
+        ("Probe.Flags", "bits-width"),
+        ("Probe.Body", "rest-last"),
+        ("Probe.Body", "null-form"),
+    ]
+
+
+def test_unknown_type_says_nothing_about_properties_of_layouts(tmp_path: Path) -> None:
+    text = layout('{"name": "Alpha", "type": "bytes", "versions": "0+", "size": "rest"}').replace("layout", "layuot")
+    (problem,) = _check(tmp_path, text).problems
+    assert problem.text == "'type' is 'layuot'; did you mean layout?"
+
+
+def test_kafka_profile_refuses_layouts_with_one_word(tmp_path: Path) -> None:
+    (problem,) = _check(tmp_path, layout(FLAGS), kafka=True).problems
+    assert (problem.rule, problem.severity, problem.place.line) == ("kafka-layout", "error", 2)
+
+
+def test_layout_is_in_no_registry_of_its_folder(tmp_path: Path) -> None:
+    for name in ("One", "Two"):
+        (tmp_path / f"{name}.json").write_text(layout(ALPHA, more='"apiKey": 4').replace("Probe", name))
+    assert [problem.rule for problem in read_folder(tmp_path)[1]] == ["layout-api-key", "layout-api-key"]
+
+
+# What is accepted works
+
+
+def test_example_of_the_documentation_has_the_bytes_that_stand_there(tmp_path: Path) -> None:
+    text = (ROOT / "docs/spec-language.md").read_text("utf-8")
+    section = text[text.index("### An example") : text.index("### What a layout cannot have")]
+    (spec,) = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
+    (value,) = re.findall(r"^`(Entry\(.*\))` becomes$", section, re.MULTILINE)
+    data = bytes.fromhex("".join(re.findall(r"^\| `([0-9a-f ]+)` \|", section, re.MULTILINE)))
+    module = modules_of(spec, "layout_of_the_docs", tmp_path)[0]
+    entry = eval(value, vars(module))
+    assert entry.encode() == data
+    assert module.Entry.decode(data) == entry
+
+
+NAMES = ("Alpha", "Beta", "Gamma", "Delta")
+INTEGERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
+FORMS = st.sampled_from(["int16", "int32", "varint", "uvarint", "rest"])
+VERSIONS = st.sampled_from(["0+", "0+", "0", "1+"])
+OTHERS = st.sampled_from(NAMES)
+FieldStrategy = st.SearchStrategy[dict[str, Any]]
+
+
+def _field(name: str, types: tuple[str, ...], **properties: st.SearchStrategy[Any]) -> FieldStrategy:
+    """A field of one of the types, with or without the properties."""
+    needed = {"name": st.just(name), "type": st.sampled_from(types), "versions": VERSIONS}
+    return st.fixed_dictionaries(needed, optional=properties)
+
+
+def _any_field(name: str, around: str, depth: int) -> FieldStrategy:
+    """A field whose properties may or may not go together with those of other fields."""
+    absence = {"presentIf": OTHERS.map(lambda other: f"{other}0"), "nullableVersions": VERSIONS}
+    ranges = st.sampled_from([["0", "1"], ["0-2", "3"], ["7", "0-6"]])
+    bits = ranges.map(lambda it: [{"name": f"{name}{index}", "bits": range_} for index, range_ in enumerate(it)])
+    checksum = st.fixed_dictionaries({"algorithm": st.just("crc32"), "from": OTHERS})
+    kinds = [
+        _field(name, (*INTEGERS, "bool", "uuid", "float64")),
+        _field(name, INTEGERS, bits=bits),
+        _field(name, ("int32", "int64"), sizeOf=st.just("rest"), encoding=st.sampled_from(["packed32", "upacked32"])),
+        _field(name, ("int32", "uint32"), checksum=checksum),
+        _field(name, INTEGERS, constant=st.sampled_from(["version", "7", "-1"])),
+        _field(name, ("string", "bytes"), size=FORMS, sizeOnlyWith=OTHERS, **absence),
+        _field(name, ("[]int16", "[]string"), count=FORMS, sameLengthAs=OTHERS, **absence),
+    ]
+    if depth:
+        struct = around + name
+        inner = st.fixed_dictionaries({"fields": _any_fields(struct, depth - 1)})
+        outer = _field(name, (struct, f"[]{struct}")), _field(name, (f"[]{struct}",), size=FORMS, **absence)
+        kinds += [st.builds(lambda one, other: one | other, kind, inner) for kind in outer]
+    return st.one_of(kinds)
+
+
+def _any_fields(around: str, depth: int) -> st.SearchStrategy[list[dict[str, Any]]]:
+    numbers = st.integers(1, len(NAMES))
+    return numbers.flatmap(lambda it: st.tuples(*(_any_field(name, around, depth) for name in NAMES[:it]))).map(list)
+
+
+@settings(max_examples=100, deadline=None)
+@given(_any_fields("In", 2))
+def test_any_layout_is_refused_or_works(tmp_path_factory: pytest.TempPathFactory, fields: list[dict[str, Any]]) -> None:
+    spec = {"name": "Probe", "type": "layout", "validVersions": "0-1", "fields": fields}
+    folder = tmp_path_factory.mktemp("layout")
+    if _check(folder, json.dumps(spec)).spec is None:
+        return
+    for module in modules_of(json.dumps(spec), folder.name, folder).values():
+        message = module.Probe()
+        data = message.encode()
+        assert len(data) == message.encoded_size()
+        assert module.Probe.decode(data) == message
+        assert module.Probe.from_json(message.to_json()) == message

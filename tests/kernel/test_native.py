@@ -1,0 +1,404 @@
+"""The compiled kernel gives the values, bytes and errors of the Python methods, and gives way where it should."""
+
+from __future__ import annotations
+
+import copy
+import os
+import random
+import subprocess
+import sys
+import uuid
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kafka_messages
+import kafka_records
+import proposals
+from kafka_records.record_batch.v2 import RecordBatch
+from kipwire import DecodeError, EncodeError, Field, LazyStruct, Message, Struct, checksums, native
+from kipwire.plan import NoPlanError, plan_of
+from kipwire.records import Record, read_batches, write_batch
+from kipwire.testing import damaged
+from tests.support import golden_data, native_checks, property_checks
+from tests.support.places import FORMS, LAYOUTS
+from tests.support.spec_package import Classes, declared_versions
+
+needs_kernel = pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")
+KERNEL: Any = native.kernel
+
+METADATA: Any = import_module("kafka_messages.metadata_response.v12")
+FETCH: Any = import_module("kafka_messages.fetch_request.v17")
+
+EVERY_CLASS = [
+    (module.__name__, name, version)
+    for module in (kafka_messages, kafka_records, proposals)
+    for name in module.names()
+    for version in module.versions(name)
+]
+
+
+def check_agreement(cls: type[Message]) -> None:
+    """On messages of a class, on their bytes with faults, and with wrong values."""
+
+    def agrees(message_and_faulty: tuple[Message, list[bytes]], seed: int) -> None:
+        message, faulty = message_and_faulty
+        with native_checks.alone(KERNEL):
+            native_checks.check_encode(KERNEL, message, usual=True)
+            data = message.encode()
+            assert native_checks.check_decode(KERNEL, cls, data) is not None
+            for bytes_ in faulty:
+                native_checks.check_decode(KERNEL, cls, bytes_)
+            native_checks.spoil(message, random.Random(seed))
+            native_checks.check_encode(KERNEL, message, usual=False)
+
+    with_faults = property_checks.messages_of(cls).flatmap(
+        lambda message: st.tuples(st.just(message), st.lists(damaged(message.encode()), min_size=4, max_size=4))
+    )
+    property_checks.for_all(agrees, with_faults, st.integers(0, 2**32))
+
+
+@needs_kernel
+@pytest.mark.parametrize(("package_name", "name", "version"), EVERY_CLASS, ids=str)
+def test_kernel_and_python_agree_on_every_class(package_name: str, name: str, version: int) -> None:
+    check_agreement(import_module(package_name).message(name, version))
+
+
+@needs_kernel
+@pytest.mark.parametrize(("name", "version"), declared_versions(FORMS), ids=str)
+def test_kernel_and_python_agree_on_every_form_of_the_language(forms: Classes, name: str, version: int) -> None:
+    check_agreement(forms(name, version))
+
+
+@needs_kernel
+@pytest.mark.parametrize(("name", "version"), declared_versions(LAYOUTS), ids=str)
+def test_kernel_and_python_agree_on_every_kind_of_layout(layouts: Classes, name: str, version: int) -> None:
+    assert KERNEL.serves(layouts(name, version))
+    check_agreement(layouts(name, version))
+
+
+@needs_kernel
+@pytest.mark.parametrize("origin", golden_data.ORIGINS)
+def test_kernel_alone_reads_and_writes_every_golden_message(origin: str) -> None:
+    chance = random.Random(origin)
+    with native_checks.alone(KERNEL):
+        for line in golden_data.lines(origin):
+            cls = kafka_messages.message(line["message"], line["version"])
+            data = bytes.fromhex(line["hex"])
+            message = native_checks.check_decode(KERNEL, cls, data)
+            assert type(message) is cls
+            assert KERNEL.encode(message) == data
+            assert KERNEL.encoded_size(message) == len(data)
+            native_checks.check_decode(KERNEL, cls, native_checks.damage(data, chance))
+
+
+@needs_kernel
+def test_errors_are_those_of_the_python_methods() -> None:
+    cls, chance, met = METADATA.MetadataResponse, random.Random(1), set()
+    data = next(bytes.fromhex(one["hex"]) for one in golden_data.messages()["MetadataResponse", 12] if len(one["hex"]))
+    for _ in range(300):
+        faulty = native_checks.damage(data, chance)
+        try:
+            cls.decode(faulty)
+        except DecodeError as error:
+            with pytest.raises(DecodeError) as caught:
+                native.PYTHON_METHODS["decode"](cls, faulty)
+            assert (error.path, error.offset, str(error)) == (caught.value.path, caught.value.offset, str(caught.value))
+            met.add(error.path)
+    assert len(met) > 3
+    message = cls(brokers=[METADATA.MetadataResponseBroker(port="9092")])
+    for name in ("encode", "encoded_size"):
+        with pytest.raises(EncodeError, match=r"brokers\[0\].port: must be an int, not str"):
+            getattr(message, name)()
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    "message",
+    [
+        METADATA.MetadataResponse(brokers=(METADATA.MetadataResponseBroker(port=True),)),
+        METADATA.MetadataResponse(topics=[METADATA.MetadataResponseTopic(is_internal=1)]),
+        FETCH.FetchRequest(rack_id=native_checks._Text("rack"), max_bytes=native_checks._Index()),
+    ],
+    ids=["a tuple and a bool", "a number for a bool", "subclasses"],
+)
+def test_unusual_values_are_left_to_python(message: Message) -> None:
+    with native_checks.alone(KERNEL), pytest.raises(native_checks.GaveUpError):
+        message.encode()
+    data = message.encode()
+    assert data == native.PYTHON_METHODS["encode"](message)
+    assert message.encoded_size() == len(data)
+
+
+# The structs of a tag section that are made when first asked for.
+
+
+@needs_kernel
+def test_lazy_structs_at_their_defaults_are_left_out() -> None:
+    with native_checks.alone(KERNEL):
+        untouched, touched = FETCH.FetchRequest(), FETCH.FetchRequest()
+        assert touched.replica_state == FETCH.ReplicaState()
+        assert touched.encode() == untouched.encode()
+        read = FETCH.FetchRequest.decode(untouched.encode())
+        assert native_checks.content(read) == native_checks.content(untouched)
+        touched.replica_state.replica_epoch = 7
+        assert touched.encoded_size() == len(touched.encode()) > len(untouched.encode())
+        assert FETCH.FetchRequest.decode(touched.encode()).replica_state.replica_epoch == 7
+
+
+# Classes of one's own.
+
+
+class WithAttributes(METADATA.MetadataResponse):  # type: ignore[misc]  # derived from Any
+    """Has a dict."""
+
+
+class WithSlots(METADATA.MetadataResponse):  # type: ignore[misc]
+    __slots__ = ("own",)
+
+
+class WithProperty(METADATA.MetadataResponse):  # type: ignore[misc]
+    __slots__ = ("_cluster",)
+
+    @property
+    def cluster_id(self) -> str:
+        return str(self._cluster).upper()
+
+    @cluster_id.setter
+    def cluster_id(self, value: str) -> None:
+        self._cluster = value
+
+
+class WithReader(METADATA.MetadataResponse):  # type: ignore[misc]
+    __slots__ = ()
+
+    def _read(self, data: bytes, pos: int) -> Any:
+        end = super()._read(data, pos)
+        self.cluster_id = "changed"  # type: ignore[misc]  # mypy does not see the slots of the base
+        return end
+
+
+@pytest.mark.parametrize("cls", [WithAttributes, WithSlots, WithProperty, WithReader])
+def test_derived_classes_keep_what_they_change(cls: Any) -> None:
+    data = METADATA.MetadataResponse(cluster_id="c", throttle_time_ms=5).encode()
+    METADATA.MetadataResponse.decode(data)  # what is known of the base must not be taken for the derived class
+    for message in (cls.decode(data), cls.read(data, 0)[0]):
+        assert type(message) is cls
+        assert native_checks.content(message) == native_checks.content(native.PYTHON_METHODS["decode"](cls, data))
+        assert message.encode() == native.PYTHON_METHODS["encode"](message)
+    assert type(METADATA.MetadataResponse.decode(data)) is METADATA.MetadataResponse
+
+
+def test_versions_of_one_form_give_instances_of_their_own() -> None:
+    data = METADATA.MetadataResponse(cluster_id="c").encode()
+    for version in kafka_messages.versions("MetadataResponse"):
+        cls: Any = kafka_messages.message("MetadataResponse", version)
+        if issubclass(cls, METADATA.MetadataResponse):
+            assert (type(cls.decode(data)), cls.decode(data).VERSION) == (cls, version)
+
+
+class _Inner(Struct):
+    __slots__ = ("number",)
+    FLEXIBLE = True
+    FIELDS = (Field("number", "Number", "int32", default=0),)
+
+
+class _Outer(Struct):
+    __slots__ = ("inner",)
+    FLEXIBLE = True
+    FIELDS = (Field("inner", "Inner", "[]_Inner", default=(), struct=_Inner, compact=True),)
+
+
+def test_no_plan_is_made_for_structs_that_contain_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = Field("number", "Number", "[]_Outer", default=(), struct=_Outer, compact=True)
+    monkeypatch.setattr(_Inner, "FIELDS", (endless,))
+    with pytest.raises(NoPlanError, match="_Outer contains itself"):
+        plan_of(_Outer)
+
+
+def test_plan_tells_everything_that_the_bytes_depend_on() -> None:
+    plan = plan_of(FETCH.FetchRequest)
+    assert plan.flexible and plan.declared_tags == [0, 1] and plan.depth == 3
+    assert [(one.name, one.tag, one.kind, one.nullable, one.compact) for one in plan.tagged] == [
+        ("cluster_id", 0, "string", True, True),
+        ("replica_state", 1, "struct", False, False),
+    ]
+    assert [(one.name, one.kind, one.array) for one in plan.items][3:7] == [
+        ("isolation_level", "int8", False),
+        ("session_id", "int32", False),
+        ("session_epoch", "int32", False),
+        ("topics", "struct", True),
+    ]
+    assert plan.is_plain
+    encoded = plan_of(proposals.message("EncodedMetadata", 11))
+    topics = next(one.plan for one in encoded.items if one.name == "topics")
+    assert topics is not None
+    partitions = next(one.plan for one in topics.items if one.name == "partitions")
+    assert partitions is not None
+    assert {one.kind for one in partitions.items} & {"packed32", "upacked32", "packed16", "upacked16"}
+
+
+def test_plan_of_a_layout_tells_every_part() -> None:
+    plan = plan_of(import_module("proposals.message_set.v2").Message)
+    assert not plan.is_plain
+    size, bits, *_, key, value, crc = plan.items
+    assert [one.role for one in (size, bits, key, value, crc)] == ["size", "bits", "value", "value", "checksum"]
+    assert (size.kind, crc.field.algorithm, crc.start, crc.is_behind) == ("upacked32", "crc32", 1, True)
+    assert [((one.of or one).name, one.lowest, one.bit_count) for one in bits.bits] == [
+        ("key", 0, 1),
+        ("value", 1, 1),
+        ("is_control", 2, 1),
+    ]
+    assert (key.prefix, key.behind, value.prefix, value.behind) == ("uvarint", 4, "rest", 4)
+    assert key.partner is value.presence is bits.bits[1]
+    assert value.presence is not None and not value.presence.means_present and value.presence.number == 1
+
+
+# Records, which the kernel reads and writes without the instances of their layout.
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+INT32 = st.integers(-(2**31), 2**31 - 1)
+BLOBS = st.none() | st.binary(max_size=200)
+HEADERS = st.lists(st.tuples(st.text(max_size=10), BLOBS), max_size=3)
+RECORDS = st.lists(
+    st.builds(Record, offset=INT32, timestamp=INT64, key=BLOBS, value=BLOBS, headers=HEADERS), min_size=1, max_size=5
+)
+
+
+@needs_kernel
+@given(records=RECORDS, base_timestamp=INT64, seed=st.integers(0, 2**32))
+def test_kernel_and_python_agree_on_records(records: list[Record], base_timestamp: int, seed: int) -> None:
+    chance = random.Random(seed)
+    data = native_checks.check_write_records(KERNEL, records, 0, base_timestamp)
+    fits = all(-(2**63) <= record.timestamp - base_timestamp < 2**63 for record in records)
+    assert (data is not None) == fits
+    if data is not None:
+        assert native_checks.check_read_records(KERNEL, data, 0, base_timestamp) == records
+        native_checks.check_read_records(KERNEL, data, chance.choice([0, 2**63 - 1, -(2**63), 2**63]), 0)
+        for _ in range(5):
+            native_checks.check_read_records(KERNEL, native_checks.damage(data, chance), 5, base_timestamp)
+    for _ in range(3):
+        spoilt = copy.deepcopy(records)
+        native_checks.spoil_records(spoilt, chance)
+        native_checks.check_write_records(KERNEL, spoilt, 0, base_timestamp)
+
+
+@needs_kernel
+def test_kernel_knows_the_order_of_offsets() -> None:
+    one, other = Record(offset=1), Record(offset=2)
+    assert KERNEL.are_in_order([]) and KERNEL.are_in_order([one, other])
+    assert not KERNEL.are_in_order([other, one]) and not KERNEL.are_in_order([one, one])
+
+
+@needs_kernel
+def test_kernel_needs_no_library_for_checksums(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [Record(offset=7, timestamp=8, value=b"x" * size) for size in range(20)]
+    for record in records:  # checksums of all numbers of bytes left over
+        data = write_batch([record])
+        assert int.from_bytes(data[17:21], "big") == checksums.crc32c(data[21:])
+        with monkeypatch.context() as patch:
+            patch.setattr(checksums, "crc32c", None)
+            assert next(read_batches(data)).records == [record]
+
+
+# Memory.
+
+
+@needs_kernel
+def test_nothing_is_left_behind_by_good_and_by_failed_calls() -> None:
+    cls, chance = METADATA.MetadataResponse, random.Random(2)
+    data = next(bytes.fromhex(one["hex"]) for one in golden_data.messages()["MetadataResponse", 12])
+    inputs = [data, *(native_checks.damage(data, chance) for _ in range(50))]
+    message = FETCH.FetchRequest(replica_state=FETCH.ReplicaState(replica_id=1), topics=[FETCH.FetchTopic()] * 3)
+    message.unknown_tagged_fields = {9: b"x" * 5000, 7: b""}
+    wrong = FETCH.FetchRequest(topics=[FETCH.FetchTopic(), None])
+
+    batch = RecordBatch(records=b"abc")
+    records = [Record(offset=1, key=b"k", value=b"v" * 5000, headers=[("a", None), ("b", b"c")]), Record(offset=2)]
+    section = KERNEL.write_records(records, 0, 0)
+    sections = [section, *(native_checks.damage(section, chance) for _ in range(50))]
+
+    def work() -> None:
+        for one in inputs:
+            with suppress(native_checks.GaveUpError):
+                KERNEL.decode(cls, one)
+        for one in sections:
+            KERNEL.read_records(one, 0, 0)
+        assert KERNEL.write_records(records, 0, 0) == section
+        assert KERNEL.write_records([*records, None], 0, 0) is None
+        assert KERNEL.decode(RecordBatch, KERNEL.encode(batch)) == batch
+        assert KERNEL.decode(FETCH.FetchRequest, KERNEL.encode(message)) == message
+        assert KERNEL.encoded_size(message) > 5000
+        with pytest.raises(native_checks.GaveUpError):
+            KERNEL.encode(wrong)
+
+    with native_checks.alone(KERNEL):
+        work()
+        before = sys.getallocatedblocks(), sys.getrefcount(None), sys.getrefcount(METADATA.MetadataResponse)
+        for _ in range(50):
+            work()
+        after = sys.getallocatedblocks(), sys.getrefcount(None), sys.getrefcount(METADATA.MetadataResponse)
+    assert all(abs(one - other) < 300 for one, other in zip(before, after, strict=True))
+
+
+@needs_kernel
+@pytest.mark.parametrize("wrong", [5, None, "text", object(), int, Message, Struct, uuid.UUID(int=1)])
+def test_calls_with_what_is_no_message_are_errors(wrong: Any) -> None:
+    for call in (
+        lambda: KERNEL.decode(wrong, b"\0"),
+        lambda: KERNEL.read(wrong, b"\0", 0),
+        lambda: Message.encode(wrong),
+        lambda: Message.encoded_size(wrong),
+    ):
+        with pytest.raises((AttributeError, TypeError)):
+            call()
+
+
+# Whether it is in use.
+
+
+def told(environment: dict[str, str], before: str = "") -> str:
+    """What a fresh interpreter says of the kernel, having used it."""
+    program = (
+        f"{before}\nfrom kipwire import native, Message"
+        "\nfrom kafka_messages.heartbeat_request.v4 import HeartbeatRequest"
+        "\nassert HeartbeatRequest.decode(HeartbeatRequest(group_id='g').encode()).group_id == 'g'"
+        "\nassert 'field path and byte offset' in Message.decode.__doc__"
+        "\nprint(native.in_use, native.reason)"
+    )
+    variables = {name: value for name, value in os.environ.items() if name != "KIPWIRE_NATIVE"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env={**variables, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+def test_environment_switches_the_kernel_off() -> None:
+    assert told({"KIPWIRE_NATIVE": "0"}) == "False KIPWIRE_NATIVE=0 switches it off"
+
+
+def test_all_works_in_silence_without_a_built_kernel() -> None:
+    missing = "import sys; sys.modules['kipwire._kernel'] = None"
+    assert told({}, missing).startswith("False it is not built for this Python: ")
+
+
+@needs_kernel
+def test_kernel_is_used_where_it_is_built() -> None:
+    assert told({}).startswith("True it is built: ")
+    assert all(KERNEL.serves(import_module(one).message(name, version)) for one, name, version in EVERY_CLASS)
+
+
+def test_lazy_structs_are_known_by_their_slots() -> None:
+    """The kernel writes to the slot that the descriptor names."""
+    descriptor = vars(FETCH.FetchRequest)["replica_state"]
+    assert isinstance(descriptor, LazyStruct)
+    assert descriptor.slot in FETCH.FetchRequest.__slots__

@@ -1,0 +1,360 @@
+"""The pipeline against a real broker: what real clients did to it is what its tables say. For `make test-broker`."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from threading import Thread
+from time import monotonic, sleep
+from typing import Any, NamedTuple
+
+import pytest
+from kafka import KafkaProducer
+from kafka.admin import (
+    ConfigResource,
+    ConfigResourceType,
+    NewTopic,
+    OffsetSpec,  # pyright: ignore[reportAttributeAccessIssue]
+)
+from kafka.structs import TopicPartition
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.streaming.query import StreamingQuery
+
+import kafka_messages
+from kipspark import commands
+from kipspark.jobs.transactions import committed
+from kipspark.session import open_session
+from kipwire.records import partitions, read_batches
+from tests.support import broker_traffic as traffic
+from tests.support.broker_traffic import Sent
+from tests.support.places import ROOT
+
+pytestmark = [
+    pytest.mark.broker,
+    pytest.mark.xdist_group("broker"),
+    # py4j, Spark and the clients leave sockets and files to be collected; pandas has deprecated what Spark still uses.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+LOGS = ROOT / "build" / "broker" / "data"
+ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
+STREAMED = "streamed"
+
+
+class Done(NamedTuple):
+    """What the clients have done before the tests look."""
+
+    sent: list[Sent]
+    aborted: list[Sent]
+    consumed: dict[str, int]
+
+
+@pytest.fixture(scope="session")
+def packets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder for what tcpdump captures while the clients work; it stays empty where that is not allowed."""
+    return tmp_path_factory.mktemp("packets")
+
+
+@pytest.fixture(scope="session")
+def done(packets: Path) -> Done:
+    with traffic.captured(int(ADDRESS.rpartition(":")[2]), packets / "dump.pcap"):
+        return work()
+
+
+def work() -> Done:
+    """Let all clients do what they do."""
+    traffic.change_topics(ADDRESS)
+    sent = traffic.send_with_kafka_python(ADDRESS, ["orders", traffic.COMPACTED, traffic.AGAIN], 200)
+    sent += traffic.send_with_aiokafka(ADDRESS, "orders", 100)
+    sent += traffic.fill_segments(ADDRESS)
+    paid, aborted = traffic.send_in_transactions(ADDRESS, "payers")
+    consumed = {
+        "readers": traffic.consume(ADDRESS, "readers", ["orders", traffic.COMPACTED], 100),
+        "others": traffic.consume(ADDRESS, "others", ["orders", traffic.TRANSACTIONAL], 333),
+        "leavers": traffic.consume(ADDRESS, "leavers", [traffic.AGAIN], 50),
+    }
+    with traffic.admin_client(ADDRESS) as admin:
+        admin.delete_groups(["leavers"])
+    java_consumer("java-classic", "classic")
+    java_consumer("java-new", "consumer")
+    return Done(sent + paid, aborted, consumed)
+
+
+def java_consumer(group: str, protocol: str) -> None:
+    """Read `orders` with Kafka's own consumer, by the old group protocol or by that of KIP-848, and commit."""
+    tool(
+        *("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", ADDRESS, "--topic", "orders"),
+        *("--group", group, "--from-beginning", "--timeout-ms", "4000"),
+        *("--command-property", f"group.protocol={protocol}"),
+    )
+
+
+def configs_of_all_brokers() -> list[tuple[str, str]]:
+    """What is set for every broker of the cluster, which kafka-python cannot ask for."""
+    named = ("--entity-type", "brokers", "--entity-default")
+    text = tool("kafka.admin.ConfigCommand", "--bootstrap-server", ADDRESS, "--describe", *named)
+    return re.findall(r"^  (\S+?)=(\S*) sensitive=", text, re.MULTILINE)
+
+
+def tool(*command: str) -> str:
+    """What one of Kafka's own tools prints."""
+    script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
+    return subprocess.run([*script, *command], check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    session = open_session("local[2]")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def log(spark: SparkSession, done: Done) -> DataFrame:
+    return spark.read.format("kafka_log").option("includeControl", "true").load(str(LOGS)).persist()
+
+
+def rows(frame: DataFrame) -> list[dict[str, Any]]:
+    return frame.toArrow().to_pylist()  # type: ignore[no-any-return]
+
+
+def as_sent(row: dict[str, Any]) -> Sent:
+    headers = tuple((header["key"], header["value"]) for header in row["headers"])
+    return Sent(row["topic"], row["partition"], row["offset"], row["key"], row["value"], headers, row["compression"])
+
+
+def test_every_record_that_clients_sent_is_a_row(log: DataFrame, done: Done) -> None:
+    topics = sorted({one.topic for one in done.sent})
+    found = [as_sent(row) for row in rows(log.where(sf.col("topic").isin(topics) & ~sf.col("is_control")))]
+    assert sorted(found, key=repr) == sorted(done.sent + done.aborted, key=repr)
+    assert {one.compression for one in found} == {"none", "gzip", "snappy", "lz4", "zstd"}
+    assert log.where(sf.col("topic") == traffic.ROLLED).select("segment").distinct().count() > 2
+
+
+def test_records_of_aborted_transactions_do_not_count(log: DataFrame, done: Done) -> None:
+    found = [as_sent(row) for row in rows(committed(log).where(sf.col("topic") == traffic.TRANSACTIONAL))]
+    assert sorted(found) == sorted(one for one in done.sent if one.topic == traffic.TRANSACTIONAL)
+    assert done.aborted
+
+
+def test_every_topic_has_the_offsets_that_the_broker_reports(log: DataFrame) -> None:
+    with traffic.admin_client(ADDRESS) as admin:
+        parts = [
+            TopicPartition(topic["name"], part["partition_index"])
+            for topic in admin.describe_topics()
+            for part in topic["partitions"]
+        ]
+        reported = admin.list_partition_offsets(dict.fromkeys(parts, OffsetSpec.LATEST))
+    expected = {(part.topic, part.partition): end.offset for part, end in reported.items() if end.offset}
+    counts = log.where("topic <> '__cluster_metadata'").groupBy("topic", "partition")
+    found = rows(counts.agg(sf.count("*").alias("rows"), (sf.max("offset") + 1).alias("end")))
+    assert {(row["topic"], row["partition"]): row["end"] for row in found} == expected
+    assert [row for row in found if row["rows"] != row["end"]] == []
+    assert {"__consumer_offsets", "__transaction_state"} <= {topic for topic, _ in expected}
+
+
+def test_a_consumer_is_given_the_same_records(log: DataFrame) -> None:
+    topics = ["orders", traffic.TRANSACTIONAL, "__consumer_offsets"]
+    found = {
+        (row["topic"], row["partition"], row["offset"]): (row["key"], row["value"], row["ms"], row["timestamp_type"])
+        for row in rows(
+            log.where(sf.col("topic").isin(topics) & ~sf.col("is_control")).withColumn(
+                "ms", sf.unix_millis("timestamp")
+            )
+        )
+    }
+    given = {
+        (one.topic, one.partition, one.offset): (
+            one.key,
+            one.value,
+            one.timestamp,
+            ["CreateTime", "LogAppendTime"][one.timestamp_type],
+        )
+        for one in traffic.read_all(ADDRESS, topics)
+    }
+    assert found == given
+
+
+def test_groups_stand_where_the_broker_says(spark: SparkSession, done: Done) -> None:
+    report = commands.offsets_report(spark, LOGS)
+    found = {
+        (row["group"], row["topic"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
+        for row in rows(table(report, "groups"))
+    }
+    with traffic.admin_client(ADDRESS) as admin:
+        groups = [group["group_id"] for group in admin.list_groups()]
+        committed_offsets = admin.list_group_offsets(groups)
+        ends = {
+            part: end.offset
+            for part, end in admin.list_partition_offsets(
+                {part: OffsetSpec.LATEST for offsets in committed_offsets.values() for part in offsets}
+            ).items()
+        }
+    expected = {
+        (group, part.topic, part.partition): (one.offset, ends[part], max(ends[part] - one.offset, 0))
+        for group, offsets in committed_offsets.items()
+        for part, one in offsets.items()
+    }
+    assert {place: offset for place, (offset, *_) in found.items()} == {
+        place: offset for place, (offset, *_) in expected.items()
+    }
+    # Nothing was sent after the last commits, so the ends at their time are those of now.
+    assert found == expected
+    assert set(groups) == {"readers", "others", "payers", "java-classic", "java-new"}
+    assert done.consumed["readers"] == len([one for one in done.sent if one.topic in ("orders", traffic.COMPACTED)])
+
+
+def test_membership_tells_of_both_group_protocols(spark: SparkSession, done: Done) -> None:
+    events = rows(table(commands.offsets_report(spark, LOGS), "membership"))
+    seen = {(row["group"], row["kind"], row["event"]) for row in events}
+    for group, kind in (("readers", "classic"), ("java-classic", "classic"), ("java-new", "consumer")):
+        assert {(group, kind, "joined"), (group, kind, "left"), (group, kind, "epoch")} <= seen
+    assert {row["client_id"] for row in events if row["group"] == "readers"} == {"client of readers", None}
+
+
+def after_last_snapshot(folder: Path) -> Path:
+    """The metadata log as a broker leaves it that may keep little: its last snapshot, and segments from there on."""
+    log = LOGS / "__cluster_metadata-0"
+    until = monotonic() + 30
+    while len(snapshots := sorted(log.glob("*.checkpoint"))) < 2 and monotonic() < until:
+        sleep(0.2)
+    snapshot = snapshots[-1]
+    segments = sorted(log.glob("*.log"))
+    before = [segment for segment in segments if segment.stem <= snapshot.name.partition("-")[0]]
+    assert len(before) > 1, "all segments are needed still"
+    (folder / log.name).mkdir()
+    for file in (snapshot, *segments[len(before) - 1 :]):
+        shutil.copy(file, folder / log.name)
+    return folder
+
+
+@pytest.mark.parametrize("is_cut", [False, True], ids=["whole log", "snapshot and the rest"])
+def test_metadata_is_what_the_broker_describes(spark: SparkSession, done: Done, tmp_path: Path, is_cut: bool) -> None:
+    report = commands.metadata_report(spark, after_last_snapshot(tmp_path) if is_cut else LOGS, None)
+    assert ("snapshot" in report.notes[0]) == is_cut
+    with traffic.admin_client(ADDRESS) as admin:
+        described = admin.describe_topics()
+        cluster = admin.describe_cluster()
+        resources = [ConfigResource(ConfigResourceType.TOPIC, topic["name"]) for topic in described]
+        configs = admin.describe_configs([*resources, ConfigResource(ConfigResourceType.BROKER, "1")])
+    expected = {
+        (topic["name"], uuid_text(topic["topic_id"]), part["partition_index"]): (
+            part["leader_id"],
+            part["replica_nodes"],
+            part["isr_nodes"],
+        )
+        for topic in described
+        for part in topic["partitions"]
+    }
+    found = {
+        (row["topic"], row["topic_id"], row["partition"]): (row["leader"], row["replicas"], row["isr"])
+        for row in rows(table(report, "partitions"))
+    }
+    assert found == expected
+    topics = Counter((row["topic"], row["removed"] is None) for row in rows(table(report, "topics")))
+    removed = () if is_cut else (traffic.GONE, traffic.AGAIN)  # a snapshot does not tell of what was there once
+    assert topics == {(topic["name"], True): 1 for topic in described} | {(name, False): 1 for name in removed}
+    dynamic = {
+        (kind, resource, name, one["value"])
+        for kind, of_kind in configs.items()
+        for resource, values in of_kind.items()
+        for name, one in values.items()
+        if one["config_source"] in ("DYNAMIC_TOPIC_CONFIG", "DYNAMIC_BROKER_CONFIG")
+    }
+    assert {
+        (row["resource_type"], row["resource"], row["name"], row["value"]) for row in rows(table(report, "configs"))
+    } == dynamic | {("broker", "", name, value) for name, value in configs_of_all_brokers()}
+    assert [(row["broker_id"], row["is_fenced"]) for row in rows(table(report, "brokers"))] == [
+        (broker["broker_id"], broker["is_fenced"]) for broker in cluster["brokers"]
+    ]
+
+
+def test_a_stream_over_a_log_that_grows_is_stopped_and_loses_and_repeats_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    count = 4000
+
+    def send() -> None:
+        producer = KafkaProducer(bootstrap_servers=ADDRESS, linger_ms=5, compression_type="lz4")
+        for at in range(count):
+            producer.send(STREAMED, b"%d" % at)
+            sleep(0.002)
+        producer.close()
+
+    def start(**trigger: Any) -> StreamingQuery:
+        writer = spark.readStream.format("kafka_log").option("topics", STREAMED).load(str(LOGS)).writeStream
+        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).format("parquet")
+        return writer.trigger(**trigger).start(str(tmp_path / "out"))
+
+    with traffic.admin_client(ADDRESS) as admin:
+        admin.create_topics([NewTopic(STREAMED, 2, 1)], wait_for_metadata=True)
+    sender = Thread(target=send)
+    sender.start()
+    seen = []
+    for _ in range(3):
+        query = start(processingTime="0 seconds")
+        until = monotonic() + 20
+        while not any(progress.numInputRows for progress in query.recentProgress) and monotonic() < until:
+            sleep(0.05)
+        query.stop()
+        seen.append(spark.read.parquet(str(tmp_path / "out")).count())
+    sender.join()
+    start(availableNow=True).awaitTermination()
+    values = [int(row["value"]) for row in rows(spark.read.parquet(str(tmp_path / "out")).select("value"))]
+    assert sorted(values) == list(range(count))
+    assert 0 < seen[0] < count
+
+
+def test_captured_packets_tell_what_the_clients_did(spark: SparkSession, done: Done, packets: Path) -> None:
+    files = list(packets.iterdir())
+    if not files:
+        pytest.skip("needs tcpdump, and the right to capture on loopback")
+    assert len(files) > 3
+    report = commands.traffic_report(spark, packets)
+    assert rows(table(report, "faults")) == []
+    exchanges = rows(table(report, "exchanges").select("api", "api_version", "client_id", "software", "listener"))
+    assert {one["listener"] for one in exchanges} == {ADDRESS}
+    software = {(one["client_id"], one["software"]) for one in exchanges}
+    assert {("sender", f"kafka-python {version('kafka-python')}")} <= software
+    assert any(name == "console-consumer" and str(of).startswith("apache-kafka-java 4.") for name, of in software)
+    commits = Counter(one["client_id"] for one in exchanges if one["api"] == "OffsetCommit")
+    for group, every in (("readers", 100), ("others", 333), ("leavers", 50)):
+        assert commits[f"client of {group}"] == done.consumed[group] // every + 1
+    produced: Counter[bytes | None] = Counter()
+    for row in rows(spark.read.format("kafka_frames").option("apiKeys", "0").load(str(packets))):
+        if row["direction"] == "request":
+            _, body = kafka_messages.decode_request(row["frame"])
+            produced.update(values_of(body))
+            assert (row["api_version"], row["error"]) == (body.VERSION, None)
+    assert produced == Counter(one.value for one in done.sent + done.aborted)
+    sizes = rows(table(commands.encodings_report(spark, packets), "counts"))
+    counted = Counter(one["api"] for one in exchanges)
+    requests = {row["message"]: row["messages"] for row in sizes if row["message"].endswith("Request")}
+    assert requests == {f"{api}Request": count for api, count in counted.items()}
+    assert {row["not_decoded"] for row in sizes} == {0}
+
+
+def values_of(produce: Any) -> Iterator[bytes | None]:
+    """The values of the records in a Produce request."""
+    for part in partitions(produce):
+        for batch in read_batches(part.records):
+            yield from (record.value for record in batch.records)
+
+
+def table(report: Any, name: str) -> DataFrame:
+    """One of the tables of a report."""
+    return next(one.frame for one in report.tables if one.name == name)  # type: ignore[no-any-return]
+
+
+def uuid_text(uuid: str) -> str:
+    """A topic id as Kafka's own tools write it."""
+    return base64.urlsafe_b64encode(bytes.fromhex(uuid.replace("-", ""))).decode().rstrip("=")

@@ -1,0 +1,85 @@
+"""Workers that have no kipwire of their own: those of a cluster, and of a Spark Connect server. `make test-cluster`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_messages.offset_commit_key.v0 import OffsetCommitKey
+from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
+from kipspark import java
+from kipwire.records import read_segment
+from tests.support.places import DATA, ROOT, SUPPORT
+
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+
+SEGMENTS = DATA / "segments"
+BASE_PYTHON = getattr(sys, "_base_executable", sys.executable)
+"""Outside of the virtual environment, where kipwire is not installed."""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel as Spark takes it: with the ending of an archive."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder)]
+    subprocess.run([*build, str(ROOT)], check=True, env=os.environ | {"KIPWIRE_NATIVE": "0"}, timeout=120)
+    return next(folder.glob("*.whl")).rename(folder / "kipwire.zip")
+
+
+def run(master: str, wheel: Path) -> dict[str, Any]:
+    """What `cluster_job.py` found, run with Spark and what Spark needs, but without kipwire."""
+    java.use_java()
+    environment = os.environ | {
+        "PYSPARK_PYTHON": BASE_PYTHON,
+        "PYTHONPATH": sysconfig.get_path("purelib"),  # a folder on it does not bring those of editable installations
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    command = [BASE_PYTHON, str(SUPPORT / "cluster_job.py"), master, str(wheel), str(SEGMENTS)]
+    done = subprocess.run(
+        command, env=environment, cwd=wheel.parent, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+
+
+def expected_records() -> int:
+    """Records in the logs that are not control records."""
+    batches = (batch for path in SEGMENTS.glob("*/*.log") for batch in read_segment(path))
+    return sum(len(batch.records) for batch in batches if not batch.is_control)
+
+
+def expected_commits() -> list[tuple[Any, ...]]:
+    """What the logs say of commits, without Spark."""
+    found = []
+    for path in SEGMENTS.glob("__consumer_offsets-*/*.log"):
+        for batch in read_segment(path):
+            for record in batch.records if not batch.is_control else ():
+                if record.key is not None and record.key[:2] == b"\0\1":
+                    key = OffsetCommitKey.decode(record.key[2:])
+                    value = OffsetCommitValue.decode(record.value[2:]) if record.value is not None else None
+                    stands = (value.offset, value.metadata) if value is not None else (None, None)
+                    found.append((key.group, key.topic, key.partition, *stands))
+    return sorted(found, key=repr)
+
+
+@pytest.mark.parametrize(
+    ("master", "session", "executors"),
+    [("local-cluster[2,1,1024]", "pyspark.sql.session", 2), ("connect", "pyspark.sql.connect.session", 1)],
+)
+def test_workers_that_are_given_the_wheel_read_and_decode_logs(
+    wheel: Path, master: str, session: str, executors: int
+) -> None:
+    found = run(master, wheel)
+    assert found["session"] == session
+    assert found["records"] == expected_records() > 1000
+    assert sorted((tuple(row.values()) for row in found["commits"]), key=repr) == expected_commits()
+    assert found["processes"] == executors
+    assert all("kipwire.zip" in file for file in found["files"])

@@ -1,0 +1,237 @@
+"""Live topics of a real broker, by the Spark that its connector is for. For `make test-broker`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, NamedTuple
+
+import pyarrow.dataset as dataset
+import pyarrow.parquet as parquet
+import pytest
+from kafka.admin import (
+    NewTopic,
+    OffsetSpec,  # pyright: ignore[reportAttributeAccessIssue]
+)
+
+from kipspark import java
+from kipspark.connector import TRIED
+from kipspark.sources.log_rows import Wanted, read_rows
+from kipspark.sources.segments import find_segments
+from kipspark.sources.splits import cut
+from tests.support import broker_traffic as traffic
+from tests.support.places import ROOT, SUPPORT
+
+pytestmark = [
+    pytest.mark.broker,
+    pytest.mark.xdist_group("broker"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+LOGS = ROOT / "build" / "broker" / "data"
+ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
+SENT, STREAMED, GONE = "live-sent", "live-streamed", "live-gone"
+COLUMNS = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
+OWN = "kipspark-live"
+"""What the names of groups start with that reading makes."""
+
+
+class Spark(NamedTuple):
+    """A virtual environment with the tried Spark, kipwire and the connector."""
+
+    folder: Path
+
+    def run(self, *command: str) -> str:
+        """What a command prints that must end well."""
+        done = subprocess.run(self._line(command), capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    def fails(self, *command: str) -> str:
+        """The message of a command that must end with an error of its own."""
+        done = subprocess.run(self._line(command), capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 1
+        return done.stderr[done.stderr.rindex("kipspark: ") :]
+
+    @contextmanager
+    def running(self, *command: str) -> Iterator[subprocess.Popen[bytes]]:
+        """A command that is killed at the end, with all that it has started and without a warning."""
+        quiet = subprocess.DEVNULL
+        with subprocess.Popen(self._line(command), stdout=quiet, stderr=quiet, start_new_session=True) as process:
+            try:
+                yield process
+            finally:
+                os.killpg(process.pid, signal.SIGKILL)
+
+    def _line(self, command: tuple[str, ...]) -> list[str]:
+        return [str(self.folder / "bin" / command[0]), *command[1:]]
+
+
+@pytest.fixture(scope="session")
+def live_spark() -> Spark:
+    """Made once, and kept in build/."""
+    java.use_java()
+    spark = Spark(ROOT / "build" / f"spark-{TRIED}")
+    ready = spark.folder / ".ready"
+    if not ready.exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(spark.folder)], check=True, timeout=120)
+        packages = [f"pyspark=={TRIED}", "--editable", f"{ROOT}[spark]"]
+        pip = [str(spark.folder / "bin" / "pip"), "install", "--quiet", *packages]
+        subprocess.run(pip, check=True, timeout=600)
+        spark.run("kipspark", "connector")
+        ready.touch()
+    return spark
+
+
+@pytest.fixture(scope="session")
+def used() -> None:
+    """Clients have sent to the broker, read from it, and committed."""
+    with traffic.admin_client(ADDRESS) as admin:
+        there = {topic["name"] for topic in admin.describe_topics()}
+        wanted = {SENT: 3, GONE: 1, "orders": 3, traffic.TRANSACTIONAL: 2}
+        missing = [NewTopic(name, count, 1) for name, count in wanted.items() if name not in there]
+        admin.create_topics(missing, wait_for_metadata=True)
+    traffic.send_with_kafka_python(ADDRESS, [SENT, GONE], 200)
+    traffic.send_with_aiokafka(ADDRESS, SENT, 50)
+    traffic.send_in_transactions(ADDRESS, "live-payers")
+    traffic.consume(ADDRESS, "live-readers", [SENT, GONE], 100)
+    traffic.send_with_kafka_python(ADDRESS, [SENT], 30)
+    with traffic.admin_client(ADDRESS) as admin:
+        admin.delete_topics([GONE])
+
+
+def log_rows(topics: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The rows of `kafka_log`, without Spark."""
+    segments = find_segments(str(LOGS), topics, ())
+    splits = [split for segment in segments for split in cut(segment, 2**30, 0)]
+    return [row for split in splits for batch in read_rows(split, Wanted()) for row in batch.to_pylist()]
+
+
+def files(place: Path) -> list[dict[str, Any]]:
+    """The rows of Parquet files that Spark wrote."""
+    return parquet.read_table(place).to_pylist()  # type: ignore[no-any-return]
+
+
+def written_by_stream(place: Path) -> list[dict[str, Any]]:
+    """The rows of the files that Spark's file sink has finished, by its own list of them."""
+    finished = []
+    for step in sorted((place / "_spark_metadata").glob("[0-9]*")):
+        finished += [part for line in step.read_text().splitlines() for part in line.split('"') if "part-" in part]
+    paths = [str(place / Path(name).name) for name in dict.fromkeys(finished)]
+    return dataset.dataset(paths).to_table().to_pylist() if paths else []
+
+
+def place_of(row: dict[str, Any]) -> tuple[str, int, int]:
+    return row["topic"], row["partition"], row["offset"]
+
+
+def test_every_topic_has_the_rows_of_its_log(live_spark: Spark, used: None, tmp_path: Path) -> None:
+    with traffic.admin_client(ADDRESS) as admin:
+        described = admin.describe_topics()
+    topics = tuple(sorted(topic["name"] for topic in described))
+    assert {SENT, traffic.TRANSACTIONAL, "__consumer_offsets", "__transaction_state"} <= set(topics)
+    live_spark.run("python", str(SUPPORT / "live_job.py"), "read", ADDRESS, ",".join(topics), str(tmp_path))
+    found = {place_of(row): tuple(row[name] for name in COLUMNS) for row in files(tmp_path / "records")}
+    logged = {place_of(row): tuple(row[name] for name in COLUMNS) for row in log_rows(topics)}
+    # Reading has joined a group, so that one topic has grown since.
+    ends = Counter[tuple[str, int]]()
+    for topic, partition, offset in found:
+        ends[topic, partition] = max(ends[topic, partition], offset + 1)
+    assert {
+        place: row
+        for place, row in logged.items()
+        if place[0] != "__consumer_offsets" or place[2] < ends[place[0], place[1]]
+    } == found
+    assert {row["is_control"] for row in files(tmp_path / "records")} == {False}
+    with traffic.admin_client(ADDRESS) as admin:
+        parts = {part: OffsetSpec.LATEST for part in traffic.partitions(described) if not part.topic.startswith("__")}
+        reported = {
+            (part.topic, part.partition): end.offset for part, end in admin.list_partition_offsets(parts).items()
+        }
+    assert {(row["topic"], row["partition"]): row["end_offset"] for row in files(tmp_path / "ends")} == reported
+
+
+def test_groups_stand_where_the_admin_client_says(live_spark: Spark, used: None, tmp_path: Path) -> None:
+    text = live_spark.run("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--out", str(tmp_path))
+    assert "Lag is the end of a partition now" in text
+    found = {
+        (row["group"], row["topic"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
+        for row in files(tmp_path / "groups")
+    }
+    with traffic.admin_client(ADDRESS) as admin:
+        committed = admin.list_group_offsets([group["group_id"] for group in admin.list_groups()])
+        there = {topic["name"] for topic in admin.describe_topics()}
+        parts = {part: OffsetSpec.LATEST for of_group in committed.values() for part in of_group if part.topic in there}
+        ends = {part: end.offset for part, end in admin.list_partition_offsets(parts).items()}
+    assert found == {
+        (group, part.topic, part.partition): (one.offset, ends[part], max(ends[part] - one.offset, 0))
+        for group, of_group in committed.items()
+        for part, one in of_group.items()
+    }
+    assert sum(lag for (group, *_), (_, _, lag) in found.items() if group == "live-readers") == 30 * 5
+    assert {offset for (group, *_), (offset, *_) in found.items() if group == "live-payers"} == {104}  # 105 was aborted
+    events = {(row["group"], row["event"]) for row in files(tmp_path / "membership")}
+    assert {("live-readers", "joined"), ("live-readers", "left")} <= events
+    assert not [group for group, _ in events if group.startswith(OWN)]
+
+
+def test_commits_that_are_streamed_are_those_of_the_log(live_spark: Spark, used: None, tmp_path: Path) -> None:
+    places = ("--out", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "checkpoint"))
+    command = ("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--stream", *places)
+    live_spark.run(*command)
+    first = written_by_stream(tmp_path / "out")
+    traffic.consume(ADDRESS, "live-more", [SENT], 40)
+    live_spark.run(*command)
+    second = written_by_stream(tmp_path / "out")
+    assert {row["group"] for row in second} - {row["group"] for row in first} == {"live-more"}
+    keyed = Counter((row["log_partition"], row["log_offset"]) for row in second)
+    assert set(keyed.values()) == {1}
+    # By their keys: the int16 before them is the type, 1 a commit; of a transaction that was aborted there is none.
+    in_log = [row for row in log_rows(("__consumer_offsets",)) if row["key"][:2] == b"\0\1"]
+    plain = {(row["partition"], row["offset"]) for row in in_log if not row["is_transactional"]}
+    transactional = {(row["partition"], row["offset"]) for row in in_log if row["is_transactional"]}
+    assert plain <= set(keyed)
+    assert 0 < len(set(keyed) - plain) < len(transactional)
+    assert set(keyed) - plain <= transactional
+
+
+def test_a_stream_that_is_killed_gives_each_record_once(live_spark: Spark, tmp_path: Path) -> None:
+    count, out = 4000, tmp_path / "out"
+    with traffic.admin_client(ADDRESS) as admin:
+        admin.create_topics([NewTopic(STREAMED, 2, 1)], wait_for_metadata=True)
+    traffic.send_numbers(ADDRESS, STREAMED, range(count))
+    places = (str(out), str(tmp_path / "checkpoint"))
+    command = ("python", str(SUPPORT / "live_job.py"), "follow", ADDRESS, STREAMED, *places)
+    seen = []
+    for wanted in (1, count // 2, count):
+        with live_spark.running(*command) as process:
+            until = monotonic() + 240
+            while len(written_by_stream(out)) < wanted and monotonic() < until:
+                assert process.poll() is None
+                sleep(0.1)
+        seen.append(len(written_by_stream(out)))
+    assert sorted(int(row["value"]) for row in written_by_stream(out)) == list(range(count))
+    assert 0 < seen[0] < seen[1] < seen[2] == count
+
+
+def test_what_is_not_there_is_said(live_spark: Spark, used: None, tmp_path: Path) -> None:
+    job = ("python", str(SUPPORT / "live_job.py"), "read", ADDRESS)
+    for topics in (f"{SENT},no-such-topic", "__consumer_offsets,no-such-topic"):
+        done = subprocess.run(
+            [str(live_spark.folder / "bin" / job[0]), *job[1:], topics, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert f"SourceError: {ADDRESS}: has no topic no-such-topic\n" in done.stderr
+    text = live_spark.fails("kipspark", "offsets", "--bootstrap-servers", "127.0.0.1:1")
+    assert text.startswith("kipspark: 127.0.0.1:1: no broker answers within 15 seconds")

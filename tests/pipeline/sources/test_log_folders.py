@@ -1,0 +1,199 @@
+"""Log folders that nobody vouches for, or that a broker works in: names, sizes and batches that cannot be."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kipspark.errors import SourceError
+from kipspark.sources import log_rows
+from kipspark.sources.captures import parts, read_frames
+from kipspark.sources.frame_rows import Chosen
+from kipspark.sources.log_rows import Wanted, read_rows
+from kipspark.sources.segments import find_segments
+from kipspark.sources.snapshots import first_snapshots
+from kipspark.sources.splits import Split, cut
+from kipwire import DecodeError
+from kipwire.records import Record, read_segment, write_batch
+from tests.support.places import DATA
+
+FIRST = "0" * 20 + ".log"
+SNAPSHOTS = DATA / "snapshots"
+
+
+def batch(offset: int, value: bytes = b"v", *, broken: bool = False) -> bytes:
+    data = bytearray(write_batch([Record(offset=offset, timestamp=1, value=value)]))
+    data[-1] ^= broken
+    return bytes(data)
+
+
+def write(folder: Path, data: bytes, name: str = FIRST) -> Path:
+    folder.mkdir(parents=True)
+    (folder / name).write_bytes(data)
+    return folder
+
+
+def rows(split: Split, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    for found in read_rows(split, wanted):
+        yield from found.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("t-4294967296", FIRST),
+        ("t-2147483648", FIRST),
+        ("t-" + "9" * 200, FIRST),
+        ("t-\u0663", FIRST),
+        ("t-0", "9" * 20 + ".log"),
+        ("t-0", "\u0663" * 20 + ".log"),
+        (os.fsdecode(b"t\xff-0"), FIRST),
+        ("t\n-0", FIRST),
+        ("a" * 250 + "-0", FIRST),
+    ],
+)
+def test_names_that_no_broker_gives_are_no_segments(tmp_path: Path, folder: str, name: str) -> None:
+    write(tmp_path / folder, batch(0), name)
+    with pytest.raises(SourceError, match="no log segments; they are files such as"):
+        find_segments(tmp_path)
+
+
+def test_the_highest_numbers_are_read(tmp_path: Path) -> None:
+    write(tmp_path / "t-2147483647", batch(2**63 - 1), f"{2**63 - 1:020}.log")
+    (segment,) = find_segments(tmp_path)
+    ((row,),) = [list(rows(split, Wanted())) for split in cut(segment)]
+    assert (row["partition"], row["offset"]) == (2**31 - 1, 2**63 - 1)
+
+
+def test_what_is_no_file_is_no_segment(tmp_path: Path) -> None:
+    folder = write(tmp_path / "t-0", batch(0))
+    os.mkfifo(folder / ("1" * 19 + "0.log"))
+    (folder / ("1" * 20 + ".log")).mkdir()
+    assert [Path(segment.path).name for segment in find_segments(tmp_path)] == [FIRST]
+
+
+def test_folders_with_undecodable_names_above_are_read(tmp_path: Path) -> None:
+    above = tmp_path / os.fsdecode(b"caf\xe9")
+    write(above / "t-0", batch(0) + batch(1, broken=True))
+    (segment,) = find_segments(tmp_path)
+    (split,) = cut(segment)
+    first, second = rows(split, Wanted(permissive=True))
+    assert first["segment"] == second["segment"] == f"{tmp_path}/caf\ufffd/t-0/{FIRST}"
+    assert "caf\ufffd" in second["error"]
+
+
+def test_captures_and_snapshots_in_folders_with_undecodable_names_are_read(tmp_path: Path) -> None:
+    above = tmp_path / os.fsdecode(b"caf\xe9")
+    above.mkdir()
+    (above / "frames.bin").write_bytes(b"\0\0\0\1x")
+    numbers = '"off": 0, "len": 1, "ts_ns": 0, "conn": 0, "api_key": 0, "api_version": 0, "correlation_id": 0'
+    (above / "frames.jsonl").write_text(f'{{{numbers}, "dir": "req"}}')
+    (part,) = parts(above / "frames.jsonl", 1 << 20)
+    (found,) = read_frames(part, Chosen())
+    assert found.column("capture").to_pylist() == [f"{tmp_path}/caf\ufffd"]
+
+
+def test_snapshots_with_numbers_that_cannot_be_are_passed_over(tmp_path: Path) -> None:
+    folder = write(tmp_path / "t-0", batch(5), f"{5:020}.log")
+    for name in (f"{'9' * 20}-{1:010}", f"{7:020}-{'9' * 10}", f"{9:020}-{1:010}"):
+        (folder / f"{name}.checkpoint").write_bytes(b"")
+    assert [(one.end_offset, one.epoch) for one in first_snapshots(str(tmp_path))] == [(9, 1)]
+
+
+@pytest.mark.parametrize("permissive", [False, True])
+def test_what_a_broker_has_cut_off_since_it_was_looked_for_has_no_rows(tmp_path: Path, permissive: bool) -> None:
+    folder = write(tmp_path / "t-0", batch(0) + batch(1) + batch(2))
+    (segment,) = find_segments(tmp_path)
+    splits = cut(segment, 1)
+    assert len(splits) == 3
+    os.truncate(folder / FIRST, len(batch(0)) + 5)
+    assert [[row["offset"] for row in rows(split, Wanted(permissive=permissive))] for split in splits] == [[0], [], []]
+
+
+def test_a_segment_that_is_gone_is_named(tmp_path: Path) -> None:
+    folder = write(tmp_path / "t-0", batch(0))
+    (split,) = cut(find_segments(tmp_path)[0])
+    (folder / FIRST).unlink()
+    with pytest.raises(SourceError, match=f"{FIRST}: cannot be read: No such file"):
+        list(rows(split, Wanted()))
+
+
+def test_a_batch_that_no_broker_takes_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    size = 2**31 - 1
+    head = bytearray(batch(1))
+    head[8:12] = size.to_bytes(4, "big")
+    folder = write(tmp_path / "t-0", batch(0) + head)
+    file = folder / FIRST
+    os.truncate(file, len(batch(0)) + 12 + size)  # sparse
+    tracemalloc.start()
+    with pytest.raises(DecodeError, match=r"batch_length at byte 77: 2,147,483,659 bytes of one batch; it may have"):
+        list(read_segment(file))
+    (segment,) = find_segments(tmp_path)
+    found = [row for split in cut(segment, 1 << 40) for row in rows(split, Wanted(permissive=True))]
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+    assert [(row["offset"], row["batch_position"]) for row in found] == [(0, 0), (None, len(batch(0)))]
+
+
+def test_a_larger_batch_is_read_where_it_may_be(tmp_path: Path) -> None:
+    file = write(tmp_path / "t-0", batch(0)) / FIRST
+    size = len(batch(0))
+    assert len(list(read_segment(file, max_batch_size=size))) == 1
+    with pytest.raises(DecodeError, match=f"{size} bytes of one batch; it may have {size - 1}"):
+        list(read_segment(file, max_batch_size=size - 1))
+
+
+def test_broken_batches_are_rows_in_their_places_and_not_batches_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = {0, 1, 4, 6, 7, 9}
+    write(tmp_path / "t-0", b"".join(batch(offset, broken=offset in broken) for offset in range(10)))
+    (split,) = cut(find_segments(tmp_path)[0])
+    (found,) = read_rows(split, Wanted(permissive=True))
+    positions = found.column("batch_position").to_pylist()
+    assert positions == [number * len(batch(0)) for number in range(10)]
+    assert [number for number, error in enumerate(found.column("error").to_pylist()) if error] == sorted(broken)
+    assert [offset for offset in found.column("offset").to_pylist() if offset is not None] == [2, 3, 5, 8]
+    narrow = Wanted(permissive=True, first_offset=3, end_offset=6)
+    assert [row["offset"] for row in rows(split, narrow) if row["error"] is None] == [3, 5]
+    monkeypatch.setattr(log_rows, "_ROWS", 3)
+    assert [row["batch_position"] for row in rows(split, Wanted(permissive=True))] == positions
+    assert all(len(some) <= 2 * 3 for some in read_rows(split, Wanted(permissive=True)))
+
+
+def test_a_broken_batch_costs_no_look_at_what_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 50
+    write(tmp_path / "t-0", b"".join(batch(offset, bytes(2000), broken=True) for offset in range(count)))
+    (split,) = cut(find_segments(tmp_path)[0])
+    read = 0
+    opened = open
+
+    class Counted:
+        """A file that counts the bytes that are read."""
+
+        def __init__(self, file: Any) -> None:
+            self.file = file
+
+        def __enter__(self) -> Counted:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.file.close()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+        def read(self, size: int) -> bytes:
+            nonlocal read
+            data: bytes = self.file.read(size)
+            read += len(data)
+            return data
+
+    monkeypatch.setattr("kipwire.records.segments.open", lambda *args: Counted(opened(*args)), raising=False)
+    assert len(list(rows(split, Wanted(permissive=True)))) == count
+    assert read < 2 * Path(split.segment.path).stat().st_size

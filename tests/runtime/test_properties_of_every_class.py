@@ -1,0 +1,68 @@
+"""Every message in every version, with values, bytes and faults that nobody thought of."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import strategies as st
+
+import kafka_messages
+from kipwire import Message
+from kipwire.testing import damaged
+from tests.support import golden_data, property_checks
+from tests.support.places import FORMS, LAYOUTS
+from tests.support.property_checks import for_all, messages_of
+from tests.support.spec_package import declared_versions
+
+WITHOUT_RESTS = [
+    *(("kafka_messages", *pair) for pair in golden_data.every_message_and_version()),
+    *(("forms", *pair) for pair in declared_versions(FORMS)),
+]
+EVERY_CLASS = [*WITHOUT_RESTS, *(("layouts", *pair) for pair in declared_versions(LAYOUTS))]
+
+
+@pytest.fixture
+def cls(request: pytest.FixtureRequest) -> type[Message]:
+    """One class after the other."""
+    package, name, version = request.param
+    if package == "kafka_messages":
+        return kafka_messages.message(name, version)
+    found: type[Message] = request.getfixturevalue(package)(name, version)
+    return found
+
+
+def ids(which: tuple[str, str, int]) -> str:
+    return "-".join(map(str, which))
+
+
+of_every_class = pytest.mark.parametrize("cls", EVERY_CLASS, indirect=True, ids=ids)
+of_every_class_without_rests = pytest.mark.parametrize("cls", WITHOUT_RESTS, indirect=True, ids=ids)
+"""Record formats may take all bytes that are left, so that fewer of them can be a message, too."""
+
+
+@of_every_class
+def test_messages_survive_bytes_json_and_copies(cls: type[Message]) -> None:
+    def survives(message: Message) -> None:
+        property_checks.check_round_trip(message)
+        property_checks.check_unknown_tagged_fields(message)
+        property_checks.check_json(message)
+        property_checks.check_copies(message)
+
+    for_all(survives, messages_of(cls))
+
+
+@of_every_class_without_rests
+def test_every_truncation_is_refused_with_its_place(cls: type[Message]) -> None:
+    for_all(property_checks.check_truncations, messages_of(cls, long=False).map(property_checks.slim))
+
+
+@of_every_class
+def test_damaged_and_random_bytes_are_refused_or_have_a_meaning(cls: type[Message]) -> None:
+    encoded = messages_of(cls).map(lambda message: message.encode())
+    faulty = encoded.flatmap(lambda data: st.lists(damaged(data), min_size=8, max_size=8))
+    noise = st.lists(st.binary(max_size=64), min_size=8, max_size=8)
+    for_all(property_checks.check_many_bytes, st.just(cls), st.builds(list.__add__, faulty, noise))
+
+
+@of_every_class
+def test_encoding_refuses_what_checking_refuses(cls: type[Message]) -> None:
+    for_all(property_checks.check_encode_agrees, property_checks.messages_with_a_wrong_value(cls))

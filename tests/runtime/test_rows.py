@@ -1,0 +1,210 @@
+"""That elements read or written many at a time are what they are one at a time, wherever likeness begins and ends."""
+
+from __future__ import annotations
+
+import random
+import struct
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kafka_messages.alter_client_quotas_request.v1 import OpData
+from kafka_messages.api_versions_response.v0 import ApiVersion as ClassicApiVersion
+from kafka_messages.api_versions_response.v3 import ApiVersion
+from kafka_messages.metadata_response.v0 import MetadataResponseBroker as ClassicBroker
+from kafka_messages.metadata_response.v12 import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kafka_messages.offset_commit_request.v8 import OffsetCommitRequestPartition
+from kafka_messages.vote_request.v2 import PartitionData as Vote
+from kafka_messages.vote_response.v0 import PartitionData as Voted
+from kipwire import DecodeError, Malformed, Struct
+from kipwire.arrays import RowPackers, read_structs, write_elements
+from kipwire.rows import MANY, Rows
+from kipwire.wire import new
+from tests.support.cost import cost_of
+
+
+def partition(index: int, replicas: int = 3, in_sync: int = 3, offline: int = 0) -> MetadataResponsePartition:
+    nodes = list(range(index, index + replicas))
+    return MetadataResponsePartition(
+        partition_index=index,
+        leader_id=-index,
+        replica_nodes=nodes,
+        isr_nodes=nodes[:in_sync],
+        offline_replicas=list(range(offline)),
+    )
+
+
+def broker(index: int, host: str = "host", rack: str | None = None) -> MetadataResponseBroker:
+    return MetadataResponseBroker(node_id=index, host=host, port=9092, rack=rack)
+
+
+def with_unknown_tag(item: Struct) -> Struct:
+    item._unknown_tagged_fields = {77: b"kept"}
+    return item
+
+
+def one_by_one(items: list[Struct]) -> bytes:
+    parts: list[bytes] = []
+    for item in items:
+        item._write(parts.append)
+    return b"".join(parts)
+
+
+def read_one_by_one(cls: type[Struct], data: bytes, count: int) -> list[Struct]:
+    items, pos = [], 0
+    for _ in range(count):
+        item = new(cls)
+        pos = item._read(data, pos)
+        items.append(item)
+    assert pos == len(data)
+    return items
+
+
+ALIKE: dict[str, Callable[[int], Struct]] = {
+    "numbers alone": lambda i: ApiVersion(api_key=i, max_version=i % 7),
+    "numbers alone, without a tag section": lambda i: ClassicApiVersion(api_key=i, max_version=i % 7),
+    "numbers alone, with a flag": lambda i: Voted(partition_index=i, leader_epoch=-i, vote_granted=i % 3 == 0),
+    "numbers alone, with uuids": lambda i: Vote(partition_index=i, voter_directory_id=uuid.UUID(int=i)),
+    "arrays of three": partition,
+    "arrays of one, two and none": lambda i: partition(i, 2, 1),
+    "arrays of five": lambda i: partition(i, 5, 4, 5),
+    "arrays as long as one byte can tell": lambda i: partition(i, 126, 126, 126),
+    "arrays one longer": lambda i: partition(i, 127, 127, 127),
+    "empty texts": lambda i: OffsetCommitRequestPartition(partition_index=i, committed_offset=i << 40),
+    "nulls": lambda i: OffsetCommitRequestPartition(partition_index=i, committed_metadata=None),
+    "texts of several bytes a character": lambda i: broker(i, "höst", "räck"),
+    "texts as long as one byte can tell": lambda i: broker(i, "h" * 126, "r"),
+    "texts one longer": lambda i: broker(i, "h" * 127, "r"),
+    "texts and flags": lambda i: OpData(key="quota", value=i / 3, remove=i % 2 == 0),
+    "classic lengths": lambda i: ClassicBroker(node_id=i, host="host", port=i),
+}
+COUNTS = (0, 1, 3, 4, MANY - 1, MANY, MANY + 1, 100, 255, 256, 257, 300)
+
+
+@pytest.mark.parametrize("make", ALIKE.values(), ids=ALIKE)
+def test_neighbours_that_are_alike_are_read_and_written_as_they_are_alone(make: Callable[[int], Struct]) -> None:
+    cls = type(make(0))
+    for count in COUNTS:
+        items = [make(i) for i in range(count)]
+        parts: list[bytes] = []
+        write_elements(cls, items, parts.append)
+        data = b"".join(parts)
+        assert data == one_by_one(items)
+        read, end = read_structs(cls, b"before" + data + b"behind", 6, count)
+        assert (read, end) == (items, 6 + len(data))
+        assert read == read_one_by_one(cls, data, count)
+
+
+STRANGERS: dict[str, Struct] = {
+    "an array shorter": partition(5, 3, 2, 0),
+    "an array longer by one in place of another": partition(5, 2, 3, 1),
+    "no array empty": partition(5, 1, 1, 1),
+    "a long array": partition(5, 200, 3, 0),
+    "an unknown tagged field": with_unknown_tag(partition(5)),
+}
+
+
+@pytest.mark.parametrize("stranger", STRANGERS.values(), ids=STRANGERS)
+@pytest.mark.parametrize("at", [0, 1, MANY - 1, MANY, 60, 98, 99])
+def test_one_element_that_is_unlike_its_neighbours_keeps_its_values_and_its_place(stranger: Struct, at: int) -> None:
+    items: list[Struct] = [partition(i) for i in range(100)]
+    items[at] = stranger
+    data = one_by_one(items)
+    assert read_structs(MetadataResponsePartition, data, 0, 100) == (items, len(data))
+
+
+def test_elements_of_all_shapes_in_runs_of_all_lengths_come_back() -> None:
+    chance = random.Random(7)
+    for _ in range(30):
+        items: list[Struct] = []
+        while len(items) < 300:
+            shape = [chance.randrange(4) for _ in range(3)]
+            items += [partition(len(items), *shape) for _ in range(chance.choice((1, 2, 30, 60)))]
+        data = one_by_one(items)
+        assert read_structs(MetadataResponsePartition, data, 0, len(items)) == (items, len(data))
+
+
+def cluster() -> bytes:
+    topic = MetadataResponseTopic(partitions=[partition(i) for i in range(60)])
+    return MetadataResponse(brokers=[broker(i) for i in range(40)], topics=[topic]).encode()
+
+
+def test_rows_that_end_early_are_an_error_at_every_length() -> None:
+    data = cluster()
+    for length in range(len(data)):
+        with pytest.raises(DecodeError):
+            MetadataResponse.decode(data[:length])
+
+
+def test_a_changed_byte_among_rows_is_an_error_or_another_value() -> None:
+    data = cluster()
+    chance = random.Random(11)
+    for at in range(len(data)):
+        changed = data[:at] + bytes((chance.choice((0, 1, 2, 5, 127, 128, 255)),)) + data[at + 1 :]
+        try:
+            message = MetadataResponse.decode(changed)
+        except DecodeError:
+            continue
+        assert message.encode() == changed
+
+
+@pytest.mark.parametrize("make", [ALIKE["texts and flags"], ALIKE["numbers alone, with a flag"]])
+def test_a_flag_among_rows_must_be_0_or_1(make: Callable[[int], Struct]) -> None:
+    items = [make(i) for i in range(50)]
+    size = len(one_by_one(items[:1]))
+    data = bytearray(one_by_one(items))
+    data[30 * size + size - 2] = 2
+    with pytest.raises(IndexError):
+        read_structs(type(items[0]), bytes(data), 0, 50)
+
+
+@pytest.mark.parametrize("make", ALIKE.values(), ids=ALIKE)
+def test_a_count_beyond_the_bytes_costs_neither_time_nor_memory(make: Callable[[int], Struct]) -> None:
+    data = one_by_one([make(i) for i in range(50)])
+
+    def refuse() -> None:
+        with pytest.raises((Malformed, IndexError, struct.error)):
+            read_structs(type(make(0)), data, 0, 2**31 - 2)
+
+    cost = cost_of(refuse)
+    assert cost.steps < 10_000
+    assert cost.memory < 1_000_000
+
+
+class Counting(bytes):
+    """Bytes that know how many of them were taken out."""
+
+    taken = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        self.taken += len(found) if isinstance(found, bytes) else 1
+        return found
+
+
+def test_likeness_that_fails_late_costs_no_more_than_a_few_reads_of_the_bytes() -> None:
+    """Every try finds the first array alike to the end, and only the second one not."""
+    items: list[Struct] = [partition(i, 3, 2 + i % 2) for i in range(16_000)]
+    data = Counting(one_by_one(items))
+    assert read_structs(MetadataResponsePartition, data, 0, len(items)) == (items, len(data))
+    assert 0 < data.taken < len(data) // 5
+
+
+def test_formats_do_not_gather_without_end() -> None:
+    reader, packers = Rows(("i", "text", "*i"), flexible=True), RowPackers("i", "*i", "*i")
+    for first in range(1, 40):
+        for second in range(1, 40):
+            element = b"\0\0\0\0" + bytes((first,)) + b"a" * (first - 1) + bytes((second,)) + b"\0" * 4 * (second - 1)
+            rows = reader.read((element + b"\0") * MANY, 0, MANY)
+            assert rows is not None and rows[1] == MANY
+            numbers = [first, *range(first - 1), second, *range(second - 1)]
+            assert len(packers[first, second](5, *numbers)) == 4 + 4 * (first + second - 2) + 3
+    assert len(reader._unpackers) <= 256
+    assert len(packers) <= 256

@@ -1,0 +1,69 @@
+"""What something costs, in figures that are the same on every machine: steps of Python code, and memory."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NamedTuple
+
+from kipwire import DecodeError, Message, native
+
+
+class Cost(NamedTuple):
+    steps: int
+    """Lines of Python code that ran, and calls of functions in C; what the kernel does takes none."""
+    memory: int
+    """Bytes at the peak."""
+
+
+def cost_of(action: Callable[[], object]) -> Cost:
+    """What an action costs, once all that it needs has been imported and prepared. It must not raise."""
+    action()
+    steps = 0
+
+    def line(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal steps
+        steps += event == "line"
+        return line
+
+    def call(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal steps
+        steps += event == "c_call"
+
+    tracer, profiler = sys.gettrace(), sys.getprofile()
+    tracemalloc.start()
+    try:
+        action()
+        memory = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    sys.settrace(line)
+    sys.setprofile(call)
+    try:
+        action()
+    finally:
+        sys.settrace(tracer)
+        sys.setprofile(profiler)
+    return Cost(steps, memory)
+
+
+def cost_of_refusing(cls: type[Message], data: bytes) -> Cost:
+    """The most that it takes to refuse the data, by the kernel where it is in use and by Python."""
+
+    def refuse(decode: Callable[..., object]) -> Callable[[], object]:
+        def refused() -> None:
+            try:
+                decode()
+            except DecodeError:
+                return
+            raise AssertionError(f"{cls.NAME} v{cls.VERSION} accepts the data")
+
+        return refused
+
+    costs = [
+        cost_of(refuse(decode))
+        for decode in (lambda: cls.decode(data), lambda: native.PYTHON_METHODS["decode"](cls, data))
+    ]
+    return Cost(max(cost.steps for cost in costs), max(cost.memory for cost in costs))

@@ -1,0 +1,150 @@
+"""What is kept of each level of generated code: a package that kipgen made at that level, and what it did then.
+
+`python -m tests.support.level_checks` keeps one for the level of this checkout, once: what is kept is never
+made again, since code that users have is not made again either. The specs are those of the folder, written before.
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import json
+import pickle
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+
+from kipgen.runtime_names import RUNTIME_NAMES
+from kipwire import DecodeError, EncodeError, Field, Message, Struct
+from kipwire.contract import LEVEL
+from kipwire.registry import Entry, Registry, registry_of
+from kipwire.testing import messages
+from tests.support.places import DATA
+from tests.support.spec_package import write_package
+
+MOST_CUTS = 12
+NO_VALUE = 1j
+"""Of no field."""
+
+
+def folder(level: int) -> Path:
+    """Where a level is kept: `specs`, the package `level_N` and `kept.json`."""
+    return DATA / f"generated_level_{level}"
+
+
+def kept(level: int) -> dict[str, Any]:
+    """What the package of a level did when it was made: `messages`, and under `needs` what code of the level takes."""
+    found: dict[str, Any] = json.loads((folder(level) / "kept.json").read_text())
+    return found
+
+
+def classes(level: int) -> Iterator[type[Message]]:
+    """Every class of the package of a level, whose folder must be on the path."""
+    registry = registry_of(f"level_{level}")
+    for name in registry.names():
+        for version in registry.versions(name):
+            yield registry.message(name, version)
+
+
+def needs() -> dict[str, list[str]]:
+    """What generated code takes from the runtime: names of its modules, and arguments of what it calls."""
+    arguments = {made.__qualname__: sorted(inspect.signature(made).parameters) for made in (Field, Entry, Registry)}
+    return {module: sorted(names) for module, names in RUNTIME_NAMES.items()} | arguments
+
+
+def behaviour(cls: type[Message], data: bytes) -> dict[str, Any]:
+    """What a class does with the bytes of a message, as plain data."""
+    message = cls.decode(data)
+    return {
+        "bytes": message.encode().hex(),
+        "size": message.encoded_size(),
+        "json": message.to_json(),
+        "repr": repr(message),
+        "unreadable": [[length, *_fault(cls, data[:length])] for length in _cuts(data)],
+        "left over": _fault(cls, data + b"\0"),
+        "unwritable": [[path, _refused_at(cls, data, path)] for path in _places(message)],
+    }
+
+
+def _cuts(data: bytes) -> range:
+    return range(0, len(data), max(1, -(-len(data) // MOST_CUTS)))
+
+
+def _fault(cls: type[Message], data: bytes) -> list[str | int]:
+    """The path and the offset of the error; none where the bytes are those of a message."""
+    try:
+        cls.decode(data)
+    except DecodeError as error:
+        return [error.path, error.offset]
+    return []
+
+
+def _places(message: Struct, before: str = "") -> Iterator[str]:
+    """The paths of all values of a message, but of arrays of structs those in the first element alone."""
+    for field in message.ATTRIBUTES:
+        path = f"{before}{field.name}"
+        yield path
+        value = getattr(message, field.name)
+        if field.struct is not None and value:
+            inner, step = (value[0], f"{path}[0].") if field.array else (value, f"{path}.")
+            yield from _places(inner, step)
+
+
+def _refused_at(cls: type[Message], data: bytes, path: str) -> str | None:
+    """The path of the error where the value at a path is none that its field can have."""
+    message: Any = cls.decode(data)
+    *outer, name = path.replace("[0]", ".0").split(".")
+    item = message
+    for step in outer:
+        item = item[0] if step == "0" else getattr(item, step)
+    setattr(item, name, NO_VALUE)
+    try:
+        message.encode()
+    except EncodeError as error:
+        return error.path
+    return None
+
+
+def _examples(cls: type[Message]) -> list[Message]:
+    found = [cls()]
+
+    @settings(max_examples=6, derandomize=True, database=None, deadline=None)
+    @given(messages(cls, long=False))
+    def collect(message: Message) -> None:
+        found.append(message)
+
+    collect()
+    return found
+
+
+def keep() -> None:
+    """Make the package of this level, and write down what it does."""
+    place = folder(LEVEL)
+    package = place / f"level_{LEVEL}"
+    if package.exists():
+        sys.exit(f"{package} is kept already, and never made again")
+    if not (place / "specs").exists():
+        shutil.copytree(folder(LEVEL - 1) / "specs", place / "specs")
+    write_package(place / "specs", package)
+    sys.path.insert(0, str(place))
+    done = [
+        {
+            "name": cls.NAME,
+            "version": cls.VERSION,
+            "pickle": base64.b64encode(pickle.dumps(example)).decode(),
+            **behaviour(cls, example.encode()),
+        }
+        for cls in classes(LEVEL)
+        for example in _examples(cls)
+    ]
+    lines = ",\n".join(f"    {json.dumps(one)}" for one in done)
+    text = f'{{\n  "needs": {json.dumps(needs())},\n  "messages": [\n{lines}\n  ]\n}}\n'
+    (place / "kept.json").write_text(text)
+
+
+if __name__ == "__main__":
+    keep()

@@ -1,0 +1,101 @@
+"""Classes that tests generate from specs of their own, ready to be used."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from kipgen.check import read_file
+from kipgen.generate import carry_out, plan
+from kipgen.render import HeaderVersions, render_message
+
+
+def write_package(specs: Path, package: Path) -> None:
+    """Generate the package into a folder of its name; every spec must be right."""
+    planned = plan(specs, package, package.name, lambda done, total: None)
+    assert not planned.has_errors, "\n".join(map(str, planned.problems))
+    carry_out(planned)
+
+
+@contextmanager
+def importable(folder: Path) -> Iterator[None]:
+    """Within it the packages of a folder can be imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield
+
+
+@contextmanager
+def generated(specs: Path, name: str, folder: Path) -> Iterator[ModuleType]:
+    """The package of the specs, imported; worker processes that share the folder generate it once."""
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = folder / f"{name}.done"
+        if not done.exists():
+            write_package(specs, folder / name)
+            done.touch()
+    with importable(folder):
+        yield importlib.import_module(name)
+
+
+def modules_of(text: str, package: str, folder: Path) -> dict[int, Any]:
+    """The module of each version of one spec, by its text. The code is not laid out, which takes the most time.
+
+    The name of the package must be one that no other test imports.
+    """
+    file = folder / f"{package}.json"
+    file.write_text(text, encoding="utf-8")
+    checked = read_file(file)
+    assert checked.spec is not None, checked.problems
+    for path, pieces in render_message(checked.spec, HeaderVersions(), file.name).items():
+        target = folder / package / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text("\n\n".join(pieces), encoding="utf-8")
+    message = next((child.name for child in (folder / package).glob("*") if child.is_dir()), "no version")
+    with importable(folder):
+        return {
+            version: importlib.import_module(f"{package}.{message}.v{version}")
+            for version in checked.spec.valid_versions.each()
+        }
+
+
+def classes_of(text: str, package: str, folder: Path) -> dict[int, Any]:
+    """The class of each version of the message that a spec describes; see `modules_of`."""
+    return {
+        version: getattr(module, module.__all__[-1]) for version, module in modules_of(text, package, folder).items()
+    }
+
+
+class Classes:
+    """The classes of a generated package by message and version."""
+
+    def __init__(self, package: ModuleType) -> None:
+        self.package = package
+
+    def __call__(self, name: str, version: int) -> Any:
+        return self.package.REGISTRY.message(name, version)
+
+    def module(self, name: str, version: int) -> Any:
+        """The module of a message, which has its structs too."""
+        return sys.modules[self(name, version).__module__]
+
+    def struct(self, name: str, version: int, struct: str) -> Any:
+        return getattr(self.module(name, version), struct)
+
+
+def declared_versions(specs: Path) -> list[tuple[str, int]]:
+    """Every message of the specs in every version, known before anything is generated."""
+    pairs = []
+    for file in sorted(specs.glob("*.json")):
+        lowest, _, highest = json.loads(file.read_text())["validVersions"].partition("-")
+        pairs += [(file.stem, version) for version in range(int(lowest), int(highest or lowest) + 1)]
+    return pairs
