@@ -3,10 +3,10 @@
     python examples/decode_capture.py [--all] [CAPTURE_FOLDER]
 
 Every frame is decoded, encoded again and compared with what was captured. The output is a summary by API, after a line
-for each frame that differs; with `--all` there is a line for every frame, and all APIs are listed. The exit status is 0
-if all frames came back byte for byte, 1 if any did not, 2 if the capture cannot be read or nobody reads the output to its
-end. examples/capture/README.md describes the format of a capture. Colours need `rich` and a terminal; everything else
-is kipwire and the standard library.
+for each frame that differs; with `--all` there is a line for every frame, and all APIs are listed. The exit status
+is 0 if all frames came back byte for byte, 1 if any did not, 2 if the capture cannot be read or nobody reads the output
+to its end. examples/capture/README.md describes the format of a capture. Colours need `rich` and a terminal; everything
+else is kipwire and the standard library.
 """
 
 from __future__ import annotations
