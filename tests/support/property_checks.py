@@ -10,7 +10,6 @@ import math
 import os
 import pickle
 import uuid
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -82,10 +81,15 @@ ANY_TAG = st.sampled_from([0, 1, 7, 127, 128, 2**31 - 1, 2**31, -1, 1.0, 300.0, 
 """Tags, and what is none."""
 
 
-@cache
+_STRATEGIES: dict[tuple[type[Any], bool], SearchStrategy[Any]] = {}
+
+
 def messages_of(cls: type[M], *, long: bool = True) -> SearchStrategy[M]:
     """As `kipwire.testing.messages`, made once a process: making a strategy and checking it costs more than a draw."""
-    return messages(cls, long=long)
+    found = _STRATEGIES.get((cls, long))
+    if found is None:
+        found = _STRATEGIES[cls, long] = messages(cls, long=long)
+    return found
 
 
 def for_all(property_: Callable[..., None], *strategies: SearchStrategy[Any]) -> None:

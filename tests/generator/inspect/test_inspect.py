@@ -4,48 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import re
-import subprocess
-import sys
-import uuid
-from collections.abc import Iterator
-from html.parser import HTMLParser
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kafka_messages
 from kafka_messages.api_versions_response.v3 import ApiVersionsResponse
-from kafka_messages.describe_topic_partitions_request.v0 import TopicRequest
-from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker
+from kafka_messages.metadata_response.v12 import MetadataResponse
 from kipgen.inspect import Inspection, inspect_message, inspect_request, inspect_response
-from kipgen.inspect_html import page
-from kipgen.inspect_input import parse_hex
 from kipgen.inspect_json import json_form
-from kipgen.inspect_text import text_lines
-from kipgen.inspect_values import value_json, value_text
 from kipwire import DecodeError
-from tests.support import command_line, golden_data
+from tests.support import golden_data
 from tests.support.places import ROOT
-from tests.support.spec_package import generated
+from tests.support.subjects.inspections import HEARTBEAT, as_text, broker_message, inspected
 
 CAPTURE = ROOT / "examples" / "capture"
 NAMES = sorted({name for name, _ in golden_data.messages()})
-
-
-def broker_message(host: str = "a.example") -> Any:
-    return MetadataResponse(brokers=[MetadataResponseBroker(node_id=1, host=host, port=9092)], cluster_id=None)
-
-
-def inspected(data: bytes) -> Inspection:
-    return inspect_message(MetadataResponse, data)
-
-
-def as_text(inspection: Inspection) -> list[str]:
-    return ["".join(text for text, _ in line).rstrip() for line in text_lines(inspection)]
 
 
 def element(inspection: Inspection, path: str, role: str = "value") -> tuple[str, object]:
@@ -113,25 +87,6 @@ def test_tagged_fields_known_and_unknown_are_told_apart() -> None:
     assert element(inspection, "finalized_features_epoch") == ("int64", 42)
     assert element(inspection, "<tag 200>", "tag") == ("tag", 200)
     assert element(inspection, "<tag 200>", "unknown") == ("unknown tagged field", b"new")
-
-
-@pytest.fixture
-def encodings_package(tmp_path: Path) -> Iterator[str]:
-    """The name of a generated package whose integers and structs are written in ways that Kafka's are not."""
-    fields = [
-        {"name": "Zigzag", "type": "int32", "versions": "0+", "encoding": "packed32"},
-        {"name": "Narrow", "type": "int64", "versions": "0+", "encoding": "fixed32"},
-        {"name": "Cursor", "type": "Cursor", "versions": "0+", "nullableVersions": "0+", "fields": [
-            {"name": "At", "type": "int8", "versions": "0+"}]},
-        {"name": "Late", "type": "Late", "versions": "0+", "taggedVersions": "0+", "tag": 0, "nullableVersions": "0+",
-         "default": "null", "fields": [{"name": "At", "type": "int8", "versions": "0+"}]},
-    ]  # fmt: skip
-    head = {"name": "Odd", "type": "data", "validVersions": "0", "flexibleVersions": "0+"}
-    (tmp_path / "specs").mkdir()
-    (tmp_path / "specs" / "Odd.json").write_text(json.dumps({**head, "fields": fields}))
-    name = f"odd_{uuid.uuid4().hex}"  # modules of other tests must not be found
-    with generated(tmp_path / "specs", name, tmp_path):
-        yield name
 
 
 def test_types_tell_encodings_and_markers(encodings_package: str) -> None:
@@ -247,9 +202,6 @@ def test_requests_cut_short_are_still_recognised() -> None:
             assert (inspection.pieces[0].part == "frame") == (data is frame)
 
 
-HEARTBEAT = bytes.fromhex("000c 0000 00000007 ffff 0001 67 00000001 0001 6d")
-
-
 @pytest.mark.parametrize(
     ("frame", "fault"),
     [
@@ -291,284 +243,3 @@ def test_packages_with_headers_of_their_own_use_them() -> None:
     inspection = inspect_request(proposals.REGISTRY, frame)
     assert inspection.fault is None
     assert element(inspection, "client_id", "length") == ("compact string length", 2)  # classic in Kafka's own header
-
-
-# How it looks.
-
-
-@pytest.mark.parametrize(
-    ("value", "text", "in_json"),
-    [
-        (None, "null", None),
-        (True, "true", True),
-        (-7, "-7", -7),
-        (float("nan"), "nan", "NaN"),
-        (float("-inf"), "-inf", "-Infinity"),
-        (1.5, "1.5", 1.5),
-        ("a\x1b[2J\n", r"'a\x1b[2J\n'", "a\x1b[2J\n"),
-        ("x" * 81, f"'{'x' * 80}' ... 81 characters", "x" * 81),
-        (uuid.UUID(int=1), f"{uuid.UUID(int=1)} = AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAQ"),
-        (b"\x00a|", "3 bytes |.a||", "AGF8"),
-        (b"k" * 17, f"17 bytes |{'k' * 16}|...", "a2tra2tra2tra2tra2tra2s="),
-        (b"", "0 bytes", ""),
-    ],
-)
-def test_values_read_as_text_and_as_json(value: object, text: str, in_json: object) -> None:
-    assert value_text(value) == text
-    assert value_json(value) == in_json
-
-
-def test_text_is_aligned_and_long_bytes_are_cut() -> None:
-    lines = as_text(inspected(broker_message("host-name.example").encode()))
-    assert lines[0] == "MetadataResponse v12: 40 bytes, 12 elements"
-    assert lines[1] == "offset  bytes                                 path                type                   value"
-    assert (
-        "    10  68 6f 73 74 2d 6e 61 6d ... 17 bytes  brokers[0].host     string                 'host-name.example'"
-        in lines
-    )
-    assert len({line.rindex("  ") for line in lines[2:]}) == 1
-
-
-def test_json_has_every_byte_once() -> None:
-    data = broker_message().encode()
-    form = json_form(inspected(data + b"!"))
-    assert list(form) == ["message", "version", "size", "elements", "error"]
-    assert "".join(it["bytes"] for it in form["elements"]) + form["error"]["rest"] == (data + b"!").hex()
-    assert form["elements"][2] == {
-        "part": "MetadataResponse v12",
-        "path": "brokers[0].node_id",
-        "role": "value",
-        "type": "int32",
-        "offset": 5,
-        "size": 4,
-        "bytes": "00000001",
-        "value": 1,
-    }
-    assert form["error"]["offset"] == form["error"]["rest_offset"] == len(data)
-    assert json_form(inspected(data))["error"] is None
-
-
-class _Page(HTMLParser):
-    """What a page consists of."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.dump: list[tuple[int, str]] = []
-        self.text = ""
-        self._piece: int | None = None
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self._piece = int(dict(attrs)["data-p"] or "") if tag == "i" else None
-
-    def handle_endtag(self, tag: str) -> None:
-        self._piece = None
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-        if self._piece is not None:
-            self.dump.append((self._piece, data))
-
-    def rows(self, kind: str) -> list[dict[str, str | None]]:
-        return [attributes for tag, attributes in self.tags if tag == "tr" and attributes.get("class") == kind]
-
-
-def test_page_has_every_byte_and_a_row_for_every_piece() -> None:
-    data = broker_message().encode()
-    for content in (data, data + b"tail", data[:-3]):
-        inspection = inspected(content)
-        parsed = _Page(page(inspection))
-        assert bytes.fromhex("".join(text for _, text in parsed.dump)) == content
-        pieces = [int(row["data-f"] or "") for row in parsed.rows("piece")]
-        assert pieces == list(range(len(inspection.pieces)))
-        assert [row["data-path"] for row in parsed.rows("struct")] == ["brokers[0]"]
-        assert len(parsed.rows("rest")) == (inspection.fault is not None)
-        assert all(a <= b for (a, _), (b, _) in pairwise(parsed.dump))
-
-
-def test_page_of_a_long_message_has_an_end() -> None:
-    """Of many elements, of one long element, and of a fault behind the end."""
-    cls: Any = kafka_messages.message("DescribeTopicPartitionsRequest", 0)
-    with_blob: Any = kafka_messages.message("SaslAuthenticateRequest", 2)
-    many = cls(topics=[TopicRequest(name="a")] * 20_000).encode()
-    blob = with_blob(auth_bytes=bytes(10**6)).encode()
-    elements = inspect_message(cls, many)
-    small = page(inspect_message(cls, cls().encode()))
-    for inspection, text in (
-        (elements, f"not on this page: {len(elements.pieces) - 10_000:,} elements, "),
-        (inspect_message(cls, many[:-1]), "need 1 byte"),
-        (
-            inspect_message(with_blob, blob),
-            "not on this page: 1 element, 934,468 bytes;",
-        ),
-    ):
-        made = page(inspection)
-        parsed = _Page(made)
-        assert text in parsed.text
-        assert len(made) < len(small) + 10_000 * 1000
-        shown = bytes.fromhex("".join(part for _, part in parsed.dump))
-        assert inspection.data.startswith(shown) and len(shown) <= 2**16
-        assert len(parsed.rows("piece")) <= 10_000
-        assert len(parsed.rows("rest")) == 1 + (inspection.fault is not None)
-
-
-def test_page_groups_the_fields_of_nested_structs() -> None:
-    data = (ROOT / "benchmarks/data/metadata_v12.bin").read_bytes()
-    inspection = inspected(data)
-    groups = {row["data-path"]: row for row in _Page(page(inspection)).rows("struct")}
-    assert len(groups) == 2 + 1 + 100
-    last = groups["topics[0].partitions[99]"]
-    first, end = int(last["data-f"] or ""), int(last["data-l"] or "")
-    paths = {piece.path for piece in inspection.pieces[first : end + 1]}
-    assert {path[:24] for path in paths} == {"topics[0].partitions[99]"}
-    assert inspection.pieces[end].role == "tags"
-    assert last["style"] == "--d:3"
-
-
-def test_page_shows_texts_of_a_message_as_text_and_loads_nothing() -> None:
-    hostile = "<script>alert('1')</script><img src=x onerror=1>\"'&"
-    text = page(inspected(broker_message(hostile).encode()))
-    parsed = _Page(text)
-    assert repr(hostile) in parsed.text
-    assert sum(tag == "script" for tag, _ in parsed.tags) == 1
-    assert not {"img", "link", "iframe", "object"} & {tag for tag, _ in parsed.tags}
-    assert not any({"src", "href", "onerror"} & set(attributes) for _, attributes in parsed.tags)
-    assert not re.search(r"https?:|url\(|@import", text)
-
-
-# The command.
-
-
-def kipgen(*arguments: object, folder: Path, data: bytes = b"", **variables: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "kipgen", "inspect", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "60", **variables},
-        input=data,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-
-
-def test_bytes_come_from_hex_text_files_and_standard_input(tmp_path: Path) -> None:
-    raw = broker_message().encode()
-    (tmp_path / "raw.bin").write_bytes(raw)
-    (tmp_path / "hex.txt").write_text("\n".join(raw.hex(" ")[at : at + 48] for at in range(0, 999, 48)))
-    first = kipgen("MetadataResponse", 12, raw.hex(), folder=tmp_path)
-    assert first.returncode == 0, first.stderr
-    lines = first.stdout.decode().splitlines()
-    assert lines == as_text(inspected(raw))
-    assert max(map(len, lines)) > 60  # lines are not wrapped
-    for arguments, data in [
-        (raw.hex(" ").split(), b""),
-        (["raw.bin"], b""),
-        (["hex.txt"], b""),
-        (["-"], raw),
-        ([], raw.hex(":").encode()),
-    ]:
-        done = kipgen("MetadataResponse", 12, *arguments, folder=tmp_path, data=data)
-        assert done.stdout == first.stdout, arguments
-
-
-def test_the_documentation_shows_real_output(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "inspect.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^\$ kipgen inspect (.* [0-9a-f ]+)\n((?:[^$`].*\n)+)", text, re.MULTILINE)
-    assert len(shown) == 3
-    for arguments, output in shown:
-        assert kipgen(*arguments.split(), folder=tmp_path).stdout.decode() == output
-
-
-@pytest.mark.parametrize("text", ["0a1B", " 0a 1b\n", "0a:1b", "0x0a, 0x1B", r"\x0a\x1b", "0x0a1b"])
-def test_hex_text_as_tools_print_it_is_understood(text: str) -> None:
-    assert parse_hex(text) == b"\x0a\x1b"
-
-
-@pytest.mark.parametrize("text", ["0a1", "0g", "0a-1b", "zz", "\u0660\u0660"])
-def test_what_is_no_hex_text_is_refused(text: str) -> None:
-    assert parse_hex(text) is None
-
-
-def test_frames_by_api_name_and_number(tmp_path: Path) -> None:
-    request = kipgen("--request", HEARTBEAT.hex(), folder=tmp_path)
-    assert request.returncode == 0, request.stderr
-    assert [line for line in request.stdout.decode().splitlines() if re.fullmatch(r"\S+ v\d+", line)] == [
-        "RequestHeader v1",
-        "HeartbeatRequest v0",
-    ]
-    by_name = kipgen("--response", "Heartbeat", 0, "00000006 00000007 0019", folder=tmp_path)
-    assert by_name.returncode == 0, by_name.stderr
-    assert b"frame size int32" in by_name.stdout
-    assert kipgen("--response", 12, 0, "00000006 00000007 0019", folder=tmp_path).stdout == by_name.stdout
-
-
-def test_json_and_page_of_bytes_at_fault_exit_1(tmp_path: Path) -> None:
-    done = kipgen("HeartbeatResponse", 0, "001900", "--json", folder=tmp_path)
-    assert done.returncode == 1
-    form = json.loads(done.stdout)
-    assert (form["message"], form["version"], form["elements"][0]["value"]) == ("HeartbeatResponse", 0, 25)
-    assert form["error"]["reason"] == "1 byte is left over behind the message"
-    done = kipgen("HeartbeatResponse", 0, "001900", "--html", "page.html", folder=tmp_path)
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"fault: HeartbeatResponse v0: message at byte 2: 1 byte is left over" in done.stderr
-    assert "left over behind the message" in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_terminals_get_colours(tmp_path: Path) -> None:
-    data = broker_message().encode()
-    done = kipgen("MetadataResponse", 12, data.hex(), folder=tmp_path, FORCE_COLOR="1", TERM="xterm-256color")
-    text = done.stdout.decode()
-    assert "\x1b[32m'a.example'\x1b[0m" in text
-    plain = [line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()]
-    assert plain == as_text(inspected(data))
-
-
-def test_text_survives_an_encoding_that_lacks_its_characters(tmp_path: Path) -> None:
-    data = broker_message("日本").encode()
-    done = kipgen("MetadataResponse", 12, data.hex(), folder=tmp_path, PYTHONIOENCODING="ascii")
-    assert done.returncode == 0, done.stderr
-    assert rb"'\u65e5\u672c'" in done.stdout
-
-
-def test_a_package_in_the_current_directory_is_found(encodings_package: str, tmp_path: Path) -> None:
-    done = kipgen("Odd", 0, "03 00000007 ff 00", "--package", encodings_package, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert b"int32 packed32" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "give name and version of a message, or --request, or --response"),
-        (["MetadataResponse"], "give name and version of a message"),
-        (["MetadataRespons", "12", "00"], "no message named 'MetadataRespons'; did you mean MetadataResponse"),
-        (["MetadataResponse", "99", "00"], "no version 99 of MetadataResponse; it has 0 to 13"),
-        (["MetadataResponse", "twelve", "00"], "'twelve' is not a version of MetadataResponse"),
-        (["MetadataResponse", "12", "nothing.bin"], "'nothing.bin' is neither a file nor hex text"),
-        (["MetadataResponse", "12", "."], "'.' is neither a file nor hex text"),
-        (["MetadataResponse", "12", "0" * 5001], "is neither a file nor hex text"),
-        (["--response", "Metadat", "1", "00"], "no API named 'Metadat'; did you mean Metadata"),
-        (["--response", "9999", "1", "00"], "9999"),
-        (["--response", "Metadata", "one", "00"], "--response"),
-        (["--request", "--response", "Metadata", "1"], "give one of --request and --response"),
-        (["--request", "--package", "no_such_package"], "no_such_package: cannot be imported (No module named"),
-        (["--request", "--package", "json"], "json: is not a package that kipgen generated"),
-        (["--request", "--package", ".json"], "'.json' cannot be the name of a Python package"),
-        (["--request", "--package", "broken"], "broken: cannot be imported ("),
-        (["HeartbeatResponse", "0", "0019", "--html", "no/such/folder.html"], "no/such/folder.html"),
-    ],
-)
-def test_what_cannot_be_inspected_is_said_in_a_line(
-    arguments: list[str],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    (tmp_path / "broken.py").write_text("1 / 0\n")
-    done = command_line.call("inspect", *arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
-    assert done.returncode == 2, done.stdout
-    assert said in done.stderr

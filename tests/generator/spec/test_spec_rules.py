@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
 
 from kipgen import rules
-from kipgen.check import Checked, read_file, read_folder
+from kipgen.check import read_file, read_folder
 from kipgen.rules.examples import spec
 from kipgen.types import Encoding
 from kipgen.versions import Versions
 
-pytestmark = pytest.mark.same_without_kernel
-
 if TYPE_CHECKING:
     from kipgen.problems import Problem
     from kipgen.rules.rule import Rule
-    from kipgen.spec import FieldSpec, MessageSpec
+
+from tests.support.subjects.rule_checks import _check, _field, _message, _rules
+
+pytestmark = pytest.mark.same_without_kernel
 
 
 def _judged(folder: Path, texts: tuple[str, ...], rule: Rule, kafka: bool) -> tuple[Problem, ...]:
@@ -32,27 +32,6 @@ def _judged(folder: Path, texts: tuple[str, ...], rule: Rule, kafka: bool) -> tu
     return tuple(
         problem for index in range(len(texts)) for problem in read_file(folder / f"{index}.json", kafka=kafka).problems
     )
-
-
-def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
-    file = folder / "Probe.json"
-    file.write_text(text, encoding="utf-8")
-    return read_file(file, "Probe.json", kafka=kafka)
-
-
-def _rules(folder: Path, text: str, *, kafka: bool = False) -> list[str]:
-    return [problem.rule for problem in _check(folder, text, kafka=kafka).problems]
-
-
-def _message(folder: Path, text: str) -> MessageSpec:
-    checked = _check(folder, text)
-    assert checked.spec is not None, checked.problems
-    return checked.spec
-
-
-def _field(folder: Path, text: str, **properties: Any) -> FieldSpec:
-    """The one field of a message; `text` are its properties as JSON without braces."""
-    return _message(folder, spec("{" + text + "}", **properties)).fields[0]
 
 
 # Every rule by itself
@@ -316,191 +295,3 @@ def test_field_and_struct_know_their_places(tmp_path: Path) -> None:
     message = _message(tmp_path, spec('{"name": "Alpha", "type": "int32", "versions": "0+"}'))
     assert str(message.place) == "Probe.json:2:11"
     assert str(message.fields[0].place) == "Probe.json:5:14"
-
-
-# Rules that look at more than one place
-
-
-def test_inline_structs_share_one_name_space(tmp_path: Path) -> None:
-    inner = '{"name": "Leaf", "type": "Inner", "versions": "0+", "fields": []}'
-    outer = f'{{"name": "Alpha", "type": "Outer", "versions": "0+", "fields": [{inner}]}}'
-    assert _rules(tmp_path, spec(outer, '{"name": "Beta", "type": "[]Inner", "versions": "0+"}')) == [
-        "inline-struct-twice"
-    ]
-    recursive = inner.replace("[]", '[{"name": "Leaf", "type": "Inner", "versions": "0+"}]')
-    assert _rules(tmp_path, spec(recursive)) == ["inline-struct-twice"]
-
-
-def test_recursion_through_others_is_found_once(tmp_path: Path) -> None:
-    def struct(name: str, uses: str) -> str:
-        return (
-            f'{{"name": "{name}", "versions": "0+", "fields": [{{"name": "X", "type": "{uses}", "versions": "0+"}}]}}'
-        )
-
-    text = spec(common=(struct("Start", "One"), struct("One", "[]Two"), struct("Two", "One")))
-    (problem,) = _check(tmp_path, text).problems
-    assert problem.rule == "recursive-struct"
-    assert "One -> Two -> One" in problem.text
-
-
-@pytest.mark.parametrize(("last", "rule"), [("int8", "struct-depth"), ("S0", "recursive-struct")])
-def test_a_chain_of_many_structs_is_refused_with_its_place(last: str, rule: str, tmp_path: Path) -> None:
-    count = 1500  # more than Python lets functions nest; what costs the square of it takes minutes
-    types = [*(f"S{number}" for number in range(1, count)), last]
-    common = tuple(
-        f'{{"name": "S{at}", "versions": "0+", "fields": [{{"name": "X", "type": "{used}", "versions": "0+"}}]}}'
-        for at, used in enumerate(types)
-    )
-    (problem,) = _check(tmp_path, spec('{"name": "Alpha", "type": "S0", "versions": "0+"}', common=common)).problems
-    assert problem.rule == rule
-    assert problem.place.line > 1
-
-
-def test_common_struct_is_wide_enough_if_its_users_exist_in_valid_versions_only(tmp_path: Path) -> None:
-    use = '{"name": "Alpha", "type": "Shared", "versions": "0+"}'
-    assert _rules(tmp_path, spec(use, common=('{"name": "Shared", "versions": "0-3"}',))) == []
-    assert _rules(tmp_path, spec(use, common=('{"name": "Shared", "versions": "0-2"}',))) == ["common-struct-versions"]
-
-
-def test_use_in_a_common_struct_counts_only_where_that_struct_exists(tmp_path: Path) -> None:
-    user = '{"name": "Outer", "versions": "2+", "fields": [{"name": "Leaf", "type": "Shared", "versions": "0+"}]}'
-    use = '{"name": "Alpha", "type": "Outer", "versions": "2+"}'
-    assert _rules(tmp_path, spec(use, common=(user, '{"name": "Shared", "versions": "2+"}'))) == []
-
-
-def test_undefined_struct_is_empty_and_worth_a_warning(tmp_path: Path) -> None:
-    checked = _check(tmp_path, spec('{"name": "Alpha", "type": "INT32", "versions": "0+"}'))
-    assert checked.spec is not None
-    assert checked.spec.struct("INT32").fields == ()
-    (problem,) = checked.problems
-    assert str(problem).startswith("Probe.json:5:31: warning: Probe.Alpha: undefined-struct: ")
-    assert "write int32" in problem.text
-
-
-@pytest.mark.parametrize("names", [("Alpha", "alpha"), ("FooBar", "FooBAR"), ("fooBar", "FooBar")])
-def test_field_names_that_become_one_attribute_clash(names: tuple[str, str], tmp_path: Path) -> None:
-    fields = [f'{{"name": "{name}", "type": "int32", "versions": "0+"}}' for name in names]
-    assert _rules(tmp_path, spec(*fields)) == ["field-name-clash"]
-
-
-def test_tags_of_structs_are_independent(tmp_path: Path) -> None:
-    leaf = '{"name": "Leaf", "type": "int32", "taggedVersions": "2+", "tag": 0}'
-    text = '{"name": "Alpha", "type": "Inner", "versions": "2+", "taggedVersions": "2+", "tag": 0, "fields": [%s]}'
-    assert _rules(tmp_path, spec(text % leaf)) == []
-
-
-@pytest.mark.parametrize("entity", ["transactionalId", "producerId", "groupId", "topicName", "brokerId"])
-@pytest.mark.parametrize("type_", ["string", "int64", "int32", "bool"])
-def test_entity_type_goes_with_its_base_also_as_element(entity: str, type_: str, tmp_path: Path) -> None:
-    bases = {"producerId": "int64", "brokerId": "int32"}
-    expected = [] if bases.get(entity, "string") == type_ else ["entity-type"]
-    for written in (type_, f"[]{type_}"):
-        text = f'{{"name": "Alpha", "type": "{written}", "versions": "0+", "entityType": "{entity}"}}'
-        assert _rules(tmp_path, spec(text)) == expected
-
-
-def test_unknown_entity_type_goes_with_everything(tmp_path: Path) -> None:
-    field = _field(tmp_path, '"name": "Alpha", "type": "bool", "versions": "0+", "entityType": "unknown"')
-    assert field.entity_type is None
-
-
-# Problems as a user sees them
-
-
-def test_problem_is_one_line_with_place_path_rule_and_advice(tmp_path: Path) -> None:
-    text = spec('{"name": "Alpha", "type": "string", "versions": "0+", "nullableVersion": "0+", "default": "null"}')
-    (problem,) = _check(tmp_path, text).problems
-    assert str(problem) == (
-        "Probe.json:5:59: Probe.Alpha: unknown-property: "
-        "there is no property 'nullableVersion' here; did you mean nullableVersions?"
-    )
-
-
-def test_property_that_resembles_none_gets_the_list(tmp_path: Path) -> None:
-    (problem,) = _check(tmp_path, spec('{"name": "Alpha", "type": "int32", "versions": "0+", "zzz": 1}')).problems
-    assert "write one of about, absentIf, bits, " in problem.text
-
-
-# Folders
-
-
-def _write(folder: Path, name: str, **properties: Any) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{name}.json"
-    base = {"name": name, "type": "data", "validVersions": "0-3", "flexibleVersions": "2+"}
-    file.write_text(json.dumps(base | properties), encoding="utf-8")
-    return file
-
-
-def test_folder_is_read_with_its_sub_folders_in_order_of_paths(tmp_path: Path) -> None:
-    for name in ("b/Two", "a/Three", "One"):
-        _write((tmp_path / name).parent, Path(name).name)
-    checked, problems = read_folder(tmp_path)
-    assert [Path(one.file).relative_to(tmp_path).as_posix() for one in checked] == [
-        "One.json",
-        "a/Three.json",
-        "b/Two.json",
-    ]
-    assert problems == ()
-
-
-def test_record_keys_are_unique_in_their_own_folder_and_request_keys_in_the_package(tmp_path: Path) -> None:
-    _write(tmp_path / "a", "OneRecord", type="metadata", apiKey=5)
-    _write(tmp_path / "b", "TwoRecord", type="metadata", apiKey=5)
-    assert read_folder(tmp_path)[1] == ()
-    for folder, name in (("a", "One"), ("b", "Two")):
-        _write(tmp_path / folder, f"{name}Request", type="request", apiKey=5)
-        _write(tmp_path / folder, f"{name}Response", type="response", apiKey=5)
-    assert [problem.rule for problem in read_folder(tmp_path)[1]] == ["api-key-taken", "api-key-taken"]
-
-
-def test_coordinator_keys_and_values_go_together_in_their_own_folder(tmp_path: Path) -> None:
-    key = {"type": "coordinator-key", "validVersions": "0", "flexibleVersions": "none", "apiKey": 1}
-    _write(tmp_path / "a", "OneKey", **key)
-    _write(tmp_path / "b", "OneValue", type="coordinator-value", apiKey=1)
-    assert [problem.rule for problem in read_folder(tmp_path)[1]] == ["pair-missing", "pair-missing"]
-    _write(tmp_path / "a", "TwoValue", type="coordinator-value", apiKey=1)
-    _write(tmp_path / "b", "TwoKey", **key)
-    assert read_folder(tmp_path)[1] == ()
-
-
-def test_nothing_is_missing_while_a_file_cannot_be_read(tmp_path: Path) -> None:
-    _write(tmp_path, "ProbeRequest", type="request", apiKey=1)
-    (tmp_path / "ProbeResponse.json").write_text("{", encoding="utf-8")
-    assert [problem.rule for problem in read_folder(tmp_path)[1]] == ["syntax"]
-
-
-def test_wrong_message_still_counts_as_the_partner_of_another(tmp_path: Path) -> None:
-    _write(tmp_path, "ProbeRequest", type="request", apiKey=1)
-    _write(tmp_path, "ProbeResponse", type="response", apiKey=1, validVersions="0+", comment="x")
-    assert sorted(problem.rule for problem in read_folder(tmp_path)[1]) == [
-        "pair-versions",
-        "unknown-property",
-        "valid-versions-closed",
-    ]
-
-
-def test_retired_pair_needs_no_flexible_versions(tmp_path: Path) -> None:
-    for name, type_ in (("ProbeRequest", "request"), ("ProbeResponse", "response")):
-        _write(tmp_path, name, type=type_, apiKey=4, validVersions="none", flexibleVersions="none")
-    assert read_folder(tmp_path)[1] == ()
-
-
-# For Kafka's own generator
-
-
-@pytest.mark.parametrize(
-    ("field", "rule"),
-    [
-        ('"type": "int32", "versions": "0+", "tag": 0', "tag-alone"),
-        ('"type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 1', "tag-gap"),
-        ('"type": "records", "versions": "2+", "taggedVersions": "2+", "tag": 0', "tagged-records"),
-    ],
-)
-def test_kafkas_own_rules_are_warnings_without_and_errors_with_kafka(field: str, rule: str, tmp_path: Path) -> None:
-    text = spec('{"name": "Alpha", ' + field + "}")
-    plain, kafka = _check(tmp_path, text), _check(tmp_path, text, kafka=True)
-    assert [(problem.rule, problem.severity) for problem in plain.problems] == [(rule, "warning")]
-    assert [(problem.rule, problem.severity) for problem in kafka.problems] == [(rule, "error")]
-    assert plain.spec is not None
-    assert kafka.spec is None

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException, PythonException, StreamingQueryException
+from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
 import kafka_messages
 import kipspark
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kafka_messages.topic_record.v0 import TopicRecord
-from kipspark import JobError, cli, commands, samples
-from kipspark.jobs import conform, encodings, metadata, offsets, traffic
-from kipspark.jobs.transactions import committed
-from kipspark.outputs import write_tables
-from kipspark.report import Report, Table
-from kipspark.types import struct_type
-from kipwire.encodings import count_all
+from kipspark import cli, commands
 from kipwire.records import Record, read_segment, write_batch
 from tests.support import packet_dumps
-from tests.support.places import DATA, GOLDEN, ROOT
+from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows
 
 # All of them in one process, where they share a session.
 pytestmark = [
@@ -38,30 +27,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-SEGMENTS = DATA / "segments"
-SNAPSHOTS = DATA / "snapshots"
-CAPTURE = ROOT / "examples" / "capture"
-
-
-@pytest.fixture(scope="session")
-def log(spark: SparkSession) -> DataFrame:
-    return spark.read.format("kafka_log").option("includeControl", "true").load(str(SEGMENTS)).persist()
-
-
-@pytest.fixture(scope="session")
-def frames(spark: SparkSession) -> DataFrame:
-    return spark.read.format("kafka_frames").load(str(CAPTURE)).persist()
-
-
-def rows(frame: DataFrame) -> list[dict[str, Any]]:
-    return frame.toArrow().to_pylist()  # type: ignore[no-any-return]
-
-
-def tables(report: Report) -> dict[str, list[dict[str, Any]]]:
-    return {table.name: rows(table.frame) for table in report.tables}
-
-
 # Sources.
 
 
@@ -330,239 +295,3 @@ def test_other_coordinators_records_are_read(log: DataFrame, coordinator: str, t
     records = rows(some.select(kipspark.from_coordinator("key", "value", coordinator=coordinator).alias("r")))
     assert records
     assert all(any(row["r"]["key"].values()) for row in records)
-
-
-# Jobs.
-
-
-def test_lag_is_the_end_of_the_partition_at_the_time_of_the_commit(log: DataFrame) -> None:
-    latest = {
-        (row["group"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
-        for row in rows(offsets.latest(offsets.with_lag(offsets.commits(committed(log)), offsets.ends(log))))
-    }
-    assert latest["java-new", 1] == (511, 511, 0)
-    assert latest["kp-group", 0] == (323, 323, 0)
-    group, partition = "kp-txn-group", 0
-    offset, end, lag = latest[group, partition]
-    assert lag == end - offset > 0
-
-
-def test_commits_of_aborted_and_unfinished_transactions_do_not_count(spark: SparkSession) -> None:
-    def row(offset: int, producer: int, control: int | None = None) -> tuple[Any, ...]:
-        key = None if control is None else b"\0\0\0" + bytes([control])
-        return ("t", 0, offset, key, producer, True, control is not None)
-
-    schema = "topic string, partition int, offset long, key binary, producer_id long"
-    schema += ", is_transactional boolean, is_control boolean"
-    given = [row(0, 1), row(1, 2), row(2, 1, 1), row(3, 2, 0), row(4, 1), row(5, 1, 0), row(6, 2)]
-    given.append(("t", 0, 7, None, -1, False, False))
-    found = committed(spark.createDataFrame(given, schema))
-    assert sorted(one["offset"] for one in rows(found)) == [0, 7]
-
-
-def test_members_come_and_go(log: DataFrame) -> None:
-    events = rows(offsets.membership(committed(log)).orderBy("time"))
-    seen = {(row["group"], row["kind"], row["event"], row["client_id"]) for row in events}
-    assert ("kp-group", "classic", "joined", "kp-cons-1") in seen
-    assert ("kp-group", "classic", "left", "kp-cons-1") in seen
-    assert ("java-new", "consumer", "joined", "java-kip848") in seen
-    assert ("java-share", "share", "joined", "console-share-consumer") in seen
-    epochs = [row["epoch"] for row in events if row["event"] == "epoch" and row["group"] == "kp-group"]
-    assert epochs == [0, 1, 2, 3]
-
-
-def test_traffic_pairs_every_response_with_its_request(frames: DataFrame) -> None:
-    found = traffic.inspected(frames).persist()
-    paired = traffic.exchanges(found).persist()
-    totals = paired.agg(
-        sf.count("*").alias("requests"),
-        sf.count("response_bytes").alias("responses"),
-        (sf.sum("request_bytes") + sf.sum("response_bytes")).alias("bytes"),
-        sf.min("latency_ms").alias("fastest"),
-    )
-    (total,) = rows(totals)
-    assert (total["requests"], total["responses"]) == (1094, 1092)
-    assert total["bytes"] == rows(frames.agg(sf.sum(sf.length("frame")).alias("bytes")))[0]["bytes"]
-    assert total["fastest"] > 0
-    assert rows(traffic.faults(found)) == []
-    clients = {(row["client_id"], row["software"]) for row in rows(traffic.by_client(paired))}
-    assert ("kp-cons-1", "kafka-python 3.0.12") in clients
-    aborted = [row for row in rows(traffic.errors(paired)) if row["code"] == 51 and row["api"] == "AddOffsetsToTxn"]
-    assert [row["responses"] for row in aborted] == [6]
-
-
-def test_metadata_is_that_of_a_time(log: DataFrame) -> None:
-    counting = metadata.records(log).persist()
-    before = metadata.records(metadata.until(log, datetime(2026, 11, 21, 8, 1, 40, tzinfo=UTC)))
-    gone = {row["topic"]: row["removed"] for row in rows(metadata.topics(counting))}
-    assert gone["gone"] == datetime(2026, 11, 21, 8, 1, 40, 561000, tzinfo=UTC)
-    assert gone["orders"] is None
-    leaders = {
-        (row["topic"], row["partition"]): (row["leader"], row["isr"])
-        for row in rows(metadata.partitions(metadata.partition_history(before)))
-    }
-    assert leaders["orders", 1] == (2, [2, 1])
-    assert ("gone", 0) in leaders
-    later = {row["topic"] for row in rows(metadata.partitions(metadata.partition_history(counting)))}
-    assert "gone" not in later
-    values = {(row["resource"], row["name"]): row["value"] for row in rows(metadata.configs(counting))}
-    assert values["orders", "retention.ms"] == "86400000"
-    assert [row["is_fenced"] for row in rows(metadata.brokers(before))] == [False, False]
-
-
-def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tmp_path: Path) -> None:
-    folder = SNAPSHOTS / "__cluster_metadata-0"
-    early = tables(commands.metadata_report(spark, SNAPSHOTS, None))
-    created = {row["topic"]: (row["created"] is None, row["removed"] is None) for row in early["topics"]}
-    assert created == {
-        "orders": (True, True),
-        "again": (True, True),
-        "later-gone": (True, False),
-        "new": (False, True),
-    }
-    places = {
-        (row["topic"], row["partition"]): (row["leader"], row["isr"], row["changes"]) for row in early["partitions"]
-    }
-    assert places == {
-        **{("orders", number): (1, [1], 0) for number in range(3)},
-        ("orders", 3): (1, [1], 1),
-        ("again", 0): (1, [1], 0),
-        **{("new", number): (1, [1], 1) for number in range(2)},
-    }
-    values = {(row["resource"], row["name"]): (row["value"], row["time"] is None) for row in early["configs"]}
-    assert values == {
-        ("", "min.insync.replicas"): ("1", True),
-        ("1", "log.cleaner.threads"): ("2", True),
-        ("again", "flush.ms"): ("50000", True),
-        ("orders", "flush.ms"): ("60000", False),
-        ("orders", "max.message.bytes"): ("2000000", True),
-        ("orders", "retention.ms"): ("7200000", False),
-    }
-    # The broker's own last snapshot, alone, says the same of the end.
-    (tmp_path / folder.name).mkdir()
-    for file in (max(folder.glob("*.log")), max(folder.glob("*.checkpoint"))):
-        shutil.copy(file, tmp_path / folder.name)
-    late = tables(commands.metadata_report(spark, tmp_path, None))
-    known = {
-        "topics": ("topic", "topic_id", "partitions"),
-        "partitions": ("topic", "topic_id", "partition", "leader", "replicas", "isr"),
-        "configs": ("resource_type", "resource", "name", "value"),
-        "brokers": ("broker_id", "rack", "endpoints", "is_fenced"),
-    }
-    for table, names in known.items():
-        alike = [
-            sorted((tuple(row[name] for name in names) for row in rows if row.get("removed") is None), key=repr)
-            for rows in (early[table], late[table])
-        ]
-        assert alike[0] == alike[1] != []
-
-
-@pytest.mark.parametrize(
-    ("at", "origin"),
-    [
-        (None, r"snapshot 0+146-0+1\.checkpoint, .* before offset 146 .*, and of the log from there to offset 254"),
-        ("2026-11-21T16:05:40Z", r"snapshot 0+146-.* \(2026-11-21 16:05:32 UTC\), .* to offset 160"),
-        (
-            "2026-11-21T16:05:32Z",
-            r"of the log alone, from offset 142 to 144\. What was before is missing: .* of that time",
-        ),
-    ],
-)
-def test_a_report_tells_where_the_metadata_is_from(spark: SparkSession, at: str | None, origin: str) -> None:
-    time = None if at is None else datetime.fromisoformat(at)
-    assert re.search(origin, commands.metadata_report(spark, SNAPSHOTS, time).notes[0])
-
-
-@pytest.mark.parametrize(
-    ("topic", "at", "wrong"),
-    [
-        (
-            "__cluster_metadata",
-            "2026-11-21T16:00:00Z",
-            "nothing is known as of .*: the log begins at 2026-11-21 16:05:30",
-        ),
-        ("orders", None, "no records of __cluster_metadata; its folder __cluster_metadata-0 is"),
-    ],
-)
-def test_where_no_metadata_is_the_report_says_so(
-    spark: SparkSession, tmp_path: Path, topic: str, at: str | None, wrong: str
-) -> None:
-    shutil.copytree(SNAPSHOTS / "__cluster_metadata-0", tmp_path / f"{topic}-0")
-    with pytest.raises(JobError, match=wrong):
-        commands.metadata_report(spark, tmp_path, None if at is None else datetime.fromisoformat(at))
-
-
-def test_metadata_of_a_transaction_that_was_aborted_does_not_count(spark: SparkSession) -> None:
-    begin, end, abort = (b"\1\x17\0\0", b"\1\x18\0\0", b"\1\x19\0\0")
-    topic = b"\1\2\0" + TopicRecord(name="t").encode()
-    given = [topic, abort, topic, begin, topic, end, topic, begin, topic]  # the first one began before the log
-    schema = "topic string, offset long, timestamp timestamp, value binary, is_control boolean"
-    log = [(metadata.TOPIC, at, datetime.now(UTC), value, False) for at, value in enumerate(given)]
-    found = rows(metadata.records(spark.createDataFrame(log, schema)))
-    assert sorted(row["offset"] for row in found if row["record"]["type"] == "TopicRecord") == [2, 4, 6]
-
-
-def test_encodings_are_counted_as_in_one_process(frames: DataFrame) -> None:
-    counted = {row["message"]: row for row in rows(encodings.counts(frames.repartition(4)))}
-    bodies = [
-        kafka_messages.decode_response(row["frame"], row["api_key"], row["api_version"])[1]
-        for row in rows(frames.where("api_key = 3 and direction = 'response'"))
-    ]
-    assert json.loads(counted["MetadataResponse"]["counts"]) == json.loads(json.dumps(count_all(bodies).to_plain()))
-    advice = {(row["message"], row["path"]): row for row in rows(encodings.advice(encodings.counts(frames)))}
-    port = advice["MetadataResponse", "Brokers.Port"]
-    assert port["saved"] == port["bytes_fixed"] - min(port["bytes_packed"], port["bytes_upacked"]) > 0
-
-
-def test_all_ways_of_reading_and_writing_agree_on_executors(spark: SparkSession) -> None:
-    cases = conform.cases(["proposals"], count=20, seed=7)
-    given = [tuple(case[name] for name in conform.CASES_SCHEMA.names) for case in cases]
-    frame = spark.createDataFrame(given, struct_type(conform.CASES_SCHEMA)).repartition(2)
-    assert rows(conform.differences(frame)) == []
-
-
-def test_golden_messages_differ_where_a_byte_does(spark: SparkSession) -> None:
-    corpus = commands.golden_corpus(spark, GOLDEN / "metadata.jsonl.gz").persist()
-    assert corpus.count() > 100
-    assert rows(conform.golden_differences(corpus)) == []
-    wrong = corpus.where("message = 'TopicRecord'").limit(1).withColumn("json", sf.lit("{}"))
-    assert [row["check"] for row in rows(conform.golden_differences(wrong))] == ["json"]
-
-
-def test_damaged_lines_of_golden_files_are_differences(spark: SparkSession, tmp_path: Path) -> None:
-    good = {"kind": "message", "message": "TopicRecord", "version": 0, "hex": "", "json": {}}
-    lines = [json.dumps(good | {"hex": "0x"}), json.dumps(good | {"message": None, "hex": "00"}), "not JSON", ""]
-    (tmp_path / "some.jsonl").write_text("\n".join(lines))
-    (tmp_path / "empty").mkdir()
-    found = rows(conform.golden_differences(commands.golden_corpus(spark, tmp_path)))
-    assert [(row["check"], row["difference"].rpartition("its ")[2]) for row in found] == [
-        ("line", "bytes"),
-        ("line", "message"),
-        ("line", "message, version, bytes, json"),
-    ]
-    with pytest.raises(JobError, match="no golden messages; they are"):
-        commands.conform_report(spark, ["proposals"], 1, 0, tmp_path / "empty")
-
-
-def test_tables_of_which_one_cannot_be_written_leave_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    good, bad = (spark.range(2).select(column) for column in (sf.col("id"), sf.raise_error(sf.lit("no")).alias("id")))
-    with pytest.raises(PySparkException, match="no"):
-        write_tables(tmp_path, [Table("good", "", good, ()), Table("bad", "", bad, ())])
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("job", ["offsets", "traffic", "metadata"])
-def test_a_report_has_tables_and_a_page_with_a_chart(
-    spark: SparkSession, job: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report = {
-        "offsets": lambda: commands.offsets_report(spark, samples.segments()),
-        "traffic": lambda: commands.traffic_report(spark, samples.capture()),
-        "metadata": lambda: commands.metadata_report(spark, samples.segments(), None),
-    }[job]()
-    cli.deliver(report, tmp_path / "out", tmp_path / "page.html")
-    text = (tmp_path / "page.html").read_text()
-    assert "<svg" in text
-    assert report.title in capsys.readouterr().out
-    for table in report.tables:
-        assert spark.read.parquet(str(tmp_path / "out" / table.name)).columns == table.frame.columns

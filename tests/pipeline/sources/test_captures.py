@@ -24,7 +24,7 @@ from kipwire.captures import (
     open_frames,
     read_index,
 )
-from tests.generator.advise.test_advise import METADATA, run
+from tests.support.subjects.advice import METADATA, run
 
 pytestmark = pytest.mark.same_without_kernel("no frame is decoded")
 

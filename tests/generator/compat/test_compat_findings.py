@@ -1,0 +1,226 @@
+"""`kipgen compat`: verdicts beside the bytes themselves, and what a finding says."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+
+from kipgen.check import read_folder
+from kipgen.compat.form import body_of
+from kipgen.compat.rule import Revisions
+from kipgen.compat.rules import ALL
+from kipgen.compat.sides import compare_paths
+from kipgen.layout import lay_out
+from kipgen.rules.examples import ALPHA, spec
+from kipgen.wire_form import PROPERTIES
+from kipwire.errors import DecodeError
+from kipwire.testing import messages
+from tests.support.places import LAYOUTS
+from tests.support.spec_package import classes_of
+from tests.support.subjects.compat_changes import (
+    _REFUSED,
+    _VERDICTS,
+    _compare,
+    _field,
+    _write,
+)
+
+# Beside the bytes
+
+
+_KEPT = {
+    **{row: (old, new) for row, (verdict, old, new) in _VERDICTS.items() if verdict != _REFUSED},
+    **{
+        f"rule {rule.id}": (rule.bad.old[0], rule.bad.new[0])
+        for rule in ALL
+        if rule.severity != "wire" and '"none", "flexible' not in rule.bad.new[0]
+    },
+}
+
+
+@pytest.mark.parametrize("row", _KEPT)
+def test_what_is_not_refused_keeps_the_bytes(row: str, tmp_path: Path) -> None:
+    old, new = _KEPT[row]
+    name = "".join(letter if letter.isalnum() else "_" for letter in row)
+    before = classes_of(old, f"before_{name}", tmp_path)
+    after = classes_of(new, f"after_{name}", tmp_path)
+    for version in before.keys() & after.keys():
+        for writer, reader in ((before[version], after[version]), (after[version], before[version])):
+            _check_read_alike(writer, reader)
+
+
+def _check_read_alike(writer: Any, reader: Any) -> None:
+    @settings(max_examples=10, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(messages(writer, long=False))
+    def read_alike(message: Any) -> None:
+        # JSON leaves unknown tags out, which one side may know.
+        data = writer.from_json(message.to_json()).encode()
+        assert reader.decode(data).encode() == data
+
+    read_alike()
+
+
+_BROKEN = {
+    **{row: (old, new) for row, (verdict, old, new) in _VERDICTS.items() if verdict == _REFUSED},
+    **{f"rule {rule.id}": (rule.bad.old[0], rule.bad.new[0]) for rule in ALL if rule.severity == "wire"},
+}
+_ABOUT_OTHER_THINGS = {
+    "message-removed": "there is nothing to read it with",
+    "message-type-changed": "the header before it is another",
+    "api-key-changed": "the number stands in the header",
+    "highest-version-lowered": "there is nothing to read it with",
+    "lowest-version-lowered": "nothing shows what the version once was",
+    "tag-forgotten": "only what comes later breaks something",
+}
+"""The rules whose findings cannot be seen in the bytes of both revisions."""
+
+
+@pytest.mark.parametrize("row", _BROKEN)
+def test_what_is_refused_breaks_a_message_or_is_about_more_than_its_bytes(row: str, tmp_path: Path) -> None:
+    old, new = _BROKEN[row]
+    serious = [found for found in _compare(tmp_path / "specs", old, new) if found.severity == "wire"]
+    if row == "reserved tag used again" or {found.rule.id for found in serious} <= _ABOUT_OTHER_THINGS.keys():
+        return
+    name = "".join(letter if letter.isalnum() else "_" for letter in row)
+    before = classes_of(old, f"broken_before_{name}", tmp_path)
+    after = classes_of(new, f"broken_after_{name}", tmp_path)
+    version = max(serious[0].versions)
+    broken = partial(_is_read_otherwise, before[version], after[version])
+    either = st.one_of(messages(before[version], long=False), messages(after[version], long=False))
+    find(either, broken, settings=settings(phases=(Phase.generate,), database=None))
+
+
+def _is_read_otherwise(first: Any, second: Any, message: Any) -> bool:
+    reader = second if isinstance(message, first) else first
+    message = type(message).from_json(message.to_json())
+    try:
+        return repr(reader.decode(message.encode())) != repr(message)
+    except DecodeError:
+        return True
+
+
+# What a finding says
+
+
+def test_change_of_many_versions_is_one_finding_with_its_versions_and_place(tmp_path: Path) -> None:
+    (found,) = _compare(tmp_path, spec(), spec(_field("Alpha", "int64")))
+    assert (found.path, found.text) == ("Probe.Alpha", "type int32 became int64 (versions 0-3)")
+    assert (Path(found.place.file).name, found.place.line, found.place.column) == ("0.json", 5, 31)
+    assert found.place.file.startswith(str(tmp_path / "new"))
+    assert found.was.file.startswith(str(tmp_path / "old"))
+
+
+def test_change_of_a_common_struct_is_one_finding_however_often_it_is_used(tmp_path: Path) -> None:
+    fields = _field("Alpha", "Shared"), _field("Beta", "[]Shared")
+    common = '{"name": "Shared", "versions": "0+", "fields": [{"name": "Leaf", "type": "%s", "versions": "0+"}]}'
+    (found,) = _compare(tmp_path, spec(*fields, common=(common % "int8",)), spec(*fields, common=(common % "int16",)))
+    assert (found.rule.id, found.path) == ("type-changed", "Probe.Shared.Leaf")
+
+
+def test_reorder_names_the_field_that_moved_and_its_neighbours(tmp_path: Path) -> None:
+    names = ("Alpha", "Beta", "Gamma", "Delta")
+    old = spec(*(_field(name, "int32") for name in names))
+    new = spec(*(_field(name, "int32") for name in ("Delta", "Alpha", "Beta", "Gamma")))
+    (found,) = _compare(tmp_path, old, new)
+    assert (found.rule.id, found.path, found.change) == (
+        "field-moved",
+        "Probe.Delta",
+        "stood behind Gamma, now stands first",
+    )
+
+
+def test_rename_beside_a_removed_field_is_told_apart_by_the_forms(tmp_path: Path) -> None:
+    old = spec(_field("Alpha", "int32"), _field("Beta", "string"), _field("Gamma", "int8"))
+    new = spec(_field("Alpha", "int32"), _field("Delta", "int8"))
+    found = {(one.rule.id, one.path) for one in _compare(tmp_path, old, new)}
+    assert found == {("field-removed", "Probe.Beta"), ("field-renamed", "Probe.Delta")}
+
+
+def test_flexible_versions_are_one_finding_and_hide_no_other(tmp_path: Path) -> None:
+    old = spec(_field("Alpha", "string"), _field("Beta", "string"), flexible="none")
+    new = spec(_field("Alpha", "string"), _field("Beta", "bytes"), flexible="2+")
+    found = [(one.rule.id, one.path, sorted(one.versions)) for one in _compare(tmp_path, old, new)]
+    assert found == [("flexible-versions-changed", "Probe", [2, 3]), ("type-changed", "Probe.Beta", [0, 1, 2, 3])]
+
+
+def test_unstable_version_may_change_in_request_and_response(tmp_path: Path) -> None:
+    def pair(beta: str, unstable: bool = True) -> tuple[str, ...]:
+        more = '"apiKey": 900' + (', "latestVersionUnstable": true' if unstable else "")
+        request = spec(ALPHA, _field("Beta", "int32", beta), name="ProbeRequest", type_="request", more=more)
+        response = spec(
+            ALPHA, _field("Beta", "int32", beta), name="ProbeResponse", type_="response", more='"apiKey": 900'
+        )
+        return request, response
+
+    found = compare_paths(*_write(tmp_path / "a", Revisions(pair("4+"), pair("3+")))).findings
+    assert [(one.rule.id, one.severity) for one in found] == [("field-added", "notice")] * 2
+    found = compare_paths(*_write(tmp_path / "b", Revisions(pair("4+"), pair("2+")))).findings
+    assert [(one.rule.id, one.severity) for one in found] == [("field-added", "wire")] * 2
+    found = compare_paths(*_write(tmp_path / "c", Revisions(pair("4+", unstable=False), pair("3+")))).findings
+    assert ("field-added", "wire") in {(one.rule.id, one.severity) for one in found}
+
+
+def test_message_that_is_new_is_fine_and_one_that_is_gone_is_not(tmp_path: Path) -> None:
+    revisions = Revisions((spec(), spec(name="Other")), (spec(), spec(name="Another")))
+    (found,) = compare_paths(*_write(tmp_path, revisions)).findings
+    assert (found.rule.id, found.path, found.place.line) == ("message-removed", "Other", 1)
+    assert found.place.file == str(tmp_path / "new" / "1.json")
+
+
+def test_renamed_request_is_known_by_its_api_key(tmp_path: Path) -> None:
+    other = spec(name="OtherRequest", type_="request", more='"apiKey": 901')
+    old = spec(name="ProbeRequest", type_="request", more='"apiKey": 900')
+    new = spec(_field("Alpha", "int8"), name="TrialRequest", type_="request", more='"apiKey": 900')
+    found = compare_paths(*_write(tmp_path, Revisions((old, other), (new, other)))).findings
+    assert [one.rule.id for one in found] == ["message-renamed", "type-changed"]
+
+
+def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
+    def layout(*fields: str) -> str:
+        return spec(*fields, type_="layout", flexible="none", valid="2")
+
+    bits = ', "bits": [{"name": "Kind", "bits": "%s"}, {"name": "IsLast", "bits": "4"}]'
+    parts = (
+        _field("Length", "int32", more=', "sizeOf": "rest"'),
+        _field("Magic", "int8", more=', "constant": "version"'),
+        _field("Crc", "uint32", more=', "checksum": {"algorithm": "crc32", "from": "Attributes"}'),
+        _field("Attributes", "int8", more=bits % "0-2"),
+        _field("Key", "bytes", more=', "size": "varint"'),
+    )
+    changed = (
+        _field("Length", "int32", more=', "sizeOf": "rest", "encoding": "packed32"'),
+        _field("Magic", "int8", more=', "constant": "7"'),
+        _field("Crc", "uint32", more=', "checksum": {"algorithm": "crc32c", "from": "Attributes"}'),
+        _field("Attributes", "int8", more=bits % "0-3"),
+        _field("Key", "bytes", more=', "size": "int32"'),
+    )
+    assert _compare(tmp_path / "same", layout(*parts), layout(*parts)) == ()
+    found = {(one.rule.id, one.path) for one in _compare(tmp_path / "changed", layout(*parts), layout(*changed))}
+    assert found == {
+        ("encoding-changed", "Probe.Length"),
+        ("part-changed", "Probe.Magic"),
+        ("part-changed", "Probe.Crc"),
+        ("part-changed", "Probe.Attributes.Kind"),
+        ("part-changed", "Probe.Key"),
+    }
+    renamed = tuple(part.replace("IsLast", "IsFinal").replace("Attributes", "Flags") for part in parts)
+    found = {(one.rule.id, one.path) for one in _compare(tmp_path / "renamed", layout(*parts), layout(*renamed))}
+    assert found == {("field-renamed", "Probe.Flags"), ("field-renamed", "Probe.Flags.IsFinal")}
+
+
+def test_a_property_of_record_formats_that_nothing_is_known_of_is_compared_as_it_is_written(monkeypatch: Any) -> None:
+    checked, _ = read_folder(LAYOUTS)
+    sets = next(one.spec for one in checked if one.spec is not None and one.spec.name == "Sets")
+    known = PROPERTIES["same_length_as"]
+    monkeypatch.setitem(PROPERTIES, "same_length_as", known._replace(name="asManyAs"))
+    found = {slot.name: dict(slot.rest).get("asManyAs") for slot in body_of(lay_out(sets, 0)).plain}
+    assert {name: value for name, value in found.items() if value} == {
+        "Offsets": "Errors",
+        "Counts": "Offsets",
+        "More": "Errors",
+    }

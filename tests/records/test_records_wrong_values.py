@@ -1,0 +1,99 @@
+"""Records that cannot be written are refused with their places; so is what needs a library that is missing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from kafka_records.record_batch.v2 import RecordBatch as RecordBatchV2
+from kipwire import EncodeError, KipwireError, MissingExtraError, checksums, native
+from kipwire.records import Record, read_batches, write_batch, write_message_set
+from tests.support.subjects.batch_bytes import GOOD, INNER, OLD, RECORDS, read_all, with_bytes
+
+WRONG_VALUES: dict[str, tuple[Callable[[], object], str, str]] = {
+    "no base offset": (lambda: write_batch([]), "base_offset", "a batch without records needs one"),
+    "offsets descend": (lambda: write_batch(RECORDS[::-1]), "records[1].offset", "18 is not above 19"),
+    "offset twice": (lambda: write_batch([OLD[0], OLD[0]]), "records[1].offset", "5 is not above 5"),
+    "base offset behind a record": (lambda: write_batch(OLD, base_offset=6), "base_offset", "6 is behind the first"),
+    "batch ends before a record": (
+        lambda: write_batch(OLD, last_offset_delta=3), "last_offset_delta", "3 is before the last record: 4"
+    ),
+    "offset too far": (
+        lambda: write_batch([OLD[0], Record(offset=2**31 + 5)], last_offset_delta=2**31), "records[1].offset_delta",
+        "2147483648 is out of range",
+    ),
+    "not a record": (lambda: write_batch([(0, 1)]), "records[0]", "must be a Record, not tuple"),  # type: ignore[list-item]
+    "offset of another type": (
+        lambda: write_batch([Record(offset="5")]), "records[0].offset", "must be an int, not str"  # type: ignore[arg-type]
+    ),
+    "timestamp of another type": (
+        lambda: write_batch([Record(offset=5, timestamp=1.5)]), "records[0].timestamp", "must be an int, not float"  # type: ignore[arg-type]
+    ),
+    "text for bytes": (
+        lambda: write_batch([Record(offset=0, value="x")]), "records[0].value", "must be bytes, not str"  # type: ignore[arg-type]
+    ),
+    "header key is null": (
+        lambda: write_batch([Record(offset=0, headers=[(None, b"")])]), "records[0].headers[0].key", "null"  # type: ignore[list-item]
+    ),
+    "unknown codec": (
+        lambda: write_batch(RECORDS, compression="lzo"), "compression",  # type: ignore[arg-type]
+        "magic 2 has no 'lzo'; it has none, gzip, snappy, lz4, zstd",
+    ),
+    "unknown timestamp type": (
+        lambda: write_batch(RECORDS, timestamp_type="NoTimestampType"), "timestamp_type", "it has CreateTime, "
+    ),
+    "producer id too large": (lambda: write_batch(RECORDS, producer_id=2**63), "producer_id", "out of range"),
+    "headers in magic 1": (
+        lambda: write_message_set(RECORDS, magic=1), "records[0].headers", "magic 1 has no headers"
+    ),
+    "timestamps in magic 0": (
+        lambda: write_message_set(OLD, magic=0), "records[0].timestamp", "magic 0 has no timestamps; give -1"
+    ),
+    "zstd in magic 1": (
+        lambda: write_message_set(OLD, magic=1, compression="zstd"), "compression",
+        "magic 1 has no 'zstd'; it has none, gzip, snappy, lz4",
+    ),
+    "timestamp type of magic 1": (
+        lambda: write_message_set(OLD, magic=1, timestamp_type="NoTimestampType"), "timestamp_type", "magic 1 has no "
+    ),
+    "message set of magic 2": (
+        lambda: write_message_set(OLD, magic=2), "magic", "a message set has magic 0 or 1"  # type: ignore[arg-type]
+    ),
+    "compressed set of nothing": (
+        lambda: write_message_set([], magic=1, compression="gzip"), "value", "needs at least one record"
+    ),
+    "descending in a message set": (
+        lambda: write_message_set(OLD[::-1], magic=1), "records[1].offset", "5 is not above 9"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_VALUES)
+def test_wrong_values_have_a_place(name: str) -> None:
+    call, path, reason = WRONG_VALUES[name]
+    with pytest.raises(EncodeError) as caught:
+        call()
+    assert caught.value.path == path
+    assert reason in caught.value.reason
+
+
+@pytest.mark.skipif(native.in_use, reason="the kernel needs no library for checksums")
+def test_missing_checksum_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums, "_google_crc32c", checksums._google_crc32c.__wrapped__)  # nothing is kept
+    monkeypatch.setitem(sys.modules, "google_crc32c", None)
+    for call in (lambda: write_batch(RECORDS), lambda: next(read_batches(GOOD))):
+        with pytest.raises(MissingExtraError, match=r"pip install kipwire\[records\]"):
+            call()
+    assert read_all(INNER) == [OLD[:1], OLD[1:]]  # magic 0 and 1 do without
+
+
+def test_a_wrong_checksum_without_the_library_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums, "_google_crc32c", checksums._google_crc32c.__wrapped__)
+    monkeypatch.setitem(sys.modules, "google_crc32c", None)
+    damaged = with_bytes(GOOD, 70, b"\xff")
+    for call in (lambda: RecordBatchV2.decode(damaged), lambda: next(read_batches(damaged))):
+        with pytest.raises(KipwireError, match=r"pip install kipwire\[records\]") as caught:
+            call()
+        assert isinstance(caught.value, ImportError)  # which is what programs that try for an extra catch

@@ -1,0 +1,41 @@
+"""What `kipgen advise` says, as tests look at it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+from typer.testing import CliRunner, Result
+
+import kafka_messages
+from kipgen.cli import app
+from tests.support.places import ROOT
+
+CAPTURE = ROOT / "examples" / "capture"
+SPECS = ROOT / "schemas" / "kafka_messages" / "clients"
+METADATA, FETCH_REQUEST = SPECS / "MetadataResponse.json", SPECS / "FetchRequest.json"
+
+
+def run(*arguments: object) -> Result:
+    """Run `kipgen advise` on a screen that is wide enough for every line."""
+    return CliRunner().invoke(app, ["advise", *map(str, arguments)], env={"COLUMNS": "400", "NO_COLOR": "1"})
+
+
+def as_json(*arguments: object) -> dict[str, Any]:
+    done = run(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def captured(name: str) -> list[tuple[dict[str, Any], bytes]]:
+    """Index line and frame of every captured message of one name."""
+    frames = gzip.decompress((CAPTURE / "frames.bin.gz").read_bytes())
+    found = []
+    for line in gzip.decompress((CAPTURE / "frames.jsonl.gz").read_bytes()).splitlines():
+        entry = json.loads(line)
+        find = kafka_messages.request if entry["dir"] == "req" else kafka_messages.response
+        if name == find(entry["api_key"], entry["api_version"]).NAME:
+            found.append((entry, frames[entry["off"] + 4 : entry["off"] + 4 + entry["len"]]))
+    return found

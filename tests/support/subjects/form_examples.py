@@ -1,0 +1,33 @@
+"""Bytes of the specs in data/forms."""
+
+from __future__ import annotations
+
+from kipwire import Message
+
+
+def raw(text: str) -> bytes:
+    """Bytes from hex digits; spaces and bars are for the reader."""
+    return bytes.fromhex(text.replace("|", " "))
+
+
+def uvarint(value: int) -> bytes:
+    """An unsigned varint, made the way KIP-482 explains it."""
+    groups = []
+    while True:
+        groups.append(value % 128)
+        value //= 128
+        if not value:
+            return bytes([*(group + 128 for group in groups[:-1]), groups[-1]])
+
+
+def is_written_and_read(message: Message, data: bytes) -> bool:
+    """Whether these are the message's bytes, both ways."""
+    assert message.encode() == data
+    assert message.encoded_size() == len(data)
+    read = type(message).decode(data)
+    assert read == message
+    return read.encode() == data
+
+
+def int32(number: int) -> bytes:
+    return number.to_bytes(4, "big")
