@@ -30,7 +30,7 @@ from docs.site.python_class import call, constructors
 from docs.site.python_reference import MODULES, SMALLER, identifier, public_names
 from docs.site.real_messages import RealMessage, captured, real_messages
 from docs.site.related import kip_address, pairs, with_kip_links
-from docs.site.templating import highlighted, render
+from docs.site.templating import breakable, highlighted, render
 from docs.site.versions_table import version_rows
 from docs.site.wire_forms import WireForm, wire_forms
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
@@ -410,5 +410,8 @@ def test_words_of_specs_and_bytes_cannot_break_a_page(tmp_path: Path) -> None:
     assert "<script" not in text
     assert "&lt;/td&gt; &amp; &lt;script&gt;" in text
     assert "&lt;/table&gt;&lt;script&gt;" in text
+    assert "<td>group_<wbr>id</td>" in text
+    assert "&lt;wbr" not in text
+    assert breakable("<a>.b_c") == "&lt;a&gt;.<wbr>b_<wbr>c"
     for element in ("table", "div", "tr", "td", "th", "p"):
         assert len(re.findall(f"<{element}[ >]", text)) == text.count(f"</{element}>")

@@ -50,4 +50,6 @@ def with_kip_links(text: str) -> Markup:
     Args:
         text: plain text.
     """
-    return Markup(_KIP.sub(lambda found: f'<a href="{escape(kip_address(found[0]))}">{found[0]}</a>', escape(text)))
+    return Markup(
+        _KIP.sub(lambda found: f'<a href="{escape(kip_address(found[0]))}">{found[0]}</a>', str(escape(text)))
+    )

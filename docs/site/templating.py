@@ -41,7 +41,7 @@ def breakable(path: str) -> Markup:
     Args:
         path: such as `topics[0].partition_index`.
     """
-    return Markup(re.sub(r"([._])", r"\1<wbr>", escape(path)))
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(path))))
 
 
 def highlighted(python: str) -> Markup:
