@@ -10,14 +10,14 @@ FUZZ_SECONDS ?= 60
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types mypy pyright \
 	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark demo docs \
-	broker broker-stop test-broker test-cluster wheel clean
+	broker broker-stop test-broker test-cluster lock wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 setup: $(VENV)/.ready $(VENV)/.native  ## Make .venv with everything that development needs
 
-$(VENV)/.ready: pyproject.toml scripts/setup.sh
+$(VENV)/.ready: pyproject.toml requirements-dev.lock scripts/setup.sh
 	@PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
 	@touch $@
 
@@ -99,14 +99,17 @@ bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the ta
 bench-space: setup  ## What message formats add to a batch, beside the table of the KIP-98 draft; with a plot
 	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
 
-docs: $(VENV)/.docs  ## Build the documentation site: build/docs/html/index.html
+docs: setup  ## Build the documentation site: build/docs/html/index.html
 	$(BIN)/python -m docs.site build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
+	$(BIN)/python -m docs.site.built build/docs/html
 	@echo "open build/docs/html/index.html"
 
-$(VENV)/.docs: $(VENV)/.ready
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	@touch $@
+lock: setup  ## Renew requirements-dev.lock, the versions that "make setup" installs, within the bounds of pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements-dev.lock --editable '.[lock]'
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+		--output-file requirements-dev.lock pyproject.toml
 
 wheel: setup  ## Build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

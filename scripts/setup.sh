@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the virtual environment of a checkout: finds a Python that is new enough, installs what pyproject.toml asks for.
+# Makes the virtual environment of a checkout: finds a Python that is new enough, installs what pyproject.toml asks for in
+# the versions of requirements-dev.lock.
 set -euo pipefail
 
 PYTHON=${PYTHON:-python3}
@@ -32,4 +33,4 @@ if [ ! -x "$VENV/bin/python" ]; then
     fi
 fi
 echo "Installing kipwire and what its development needs into $VENV (see pyproject.toml for why each is there)"
-"$VENV/bin/pip" install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+"$VENV/bin/pip" install --quiet --disable-pip-version-check --constraint requirements-dev.lock --editable '.[dev,bench]'

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from docs.site.guides import nav_of_guides, repository_files
+from docs.site.guides import LANGUAGE_GUIDE, nav_of_guides, repository_files, title_of
 from docs.site.language import language_pages
 from docs.site.messages import message_pages
-from docs.site.navigation import Nav
+from docs.site.navigation import Nav, Page
+from docs.site.python_reference import reference_pages
+from docs.site.real_messages import CAPTURE, LOGS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASSETS = Path(__file__).parent / "assets"
@@ -22,20 +25,23 @@ def write_site(root: Path, out: Path) -> None:
     Args:
         root: the repository.
         out: the folder for the build; `out/pages` gets the pages, `out/html` is where mkdocs puts the site.
+
+    Raises:
+        ValueError: two pages have the same path, or a page is blank.
     """
     pages = out / "pages"
     shutil.rmtree(pages, ignore_errors=True)
-    files = repository_files(root)
-    for path, content in files.items():
+    files = repository_files(root, [f"{folder}/README.md" for folder in (CAPTURE, *LOGS)])
+    language, messages, reference = language_pages(root), message_pages(root), reference_pages()
+    for path, content in with_pages(files, (*language, *messages, *reference)).items():
         _write(pages / path, content)
-    language, messages = language_pages(root), message_pages(root)
-    for page in (*language, *messages):
-        _write(pages / page.path, page.text.encode())
     shutil.copytree(ASSETS, pages / "assets", dirs_exist_ok=True)
+    guide: list[Nav] = [{title_of(LANGUAGE_GUIDE, files[LANGUAGE_GUIDE]): LANGUAGE_GUIDE}]
     nav: list[Nav] = [
         *nav_of_guides(files),
-        {"Language": [{page.title: page.path} for page in language]},
-        {"Messages": [page.path if page.is_index else {page.title: page.path} for page in messages]},
+        {"Language": [*guide, *(page.entry for page in language)]},
+        {"Messages": [page.entry for page in messages]},
+        {"Python API": [page.entry for page in reference]},
     ]
     # JSON is YAML, too; mkdocs takes everything else from the file that is inherited.
     settings = {
@@ -45,6 +51,27 @@ def write_site(root: Path, out: Path) -> None:
         "nav": nav,
     }
     _write(out / "mkdocs.yml", json.dumps(settings, indent=1).encode())
+
+
+def with_pages(files: Mapping[str, bytes], pages: Iterable[Page]) -> dict[str, bytes]:
+    """The contents of the site by path: written files and generated pages.
+
+    Args:
+        files: the written ones.
+        pages: the generated ones.
+
+    Raises:
+        ValueError: a page has the path of another one or of a file, or is blank.
+    """
+    contents = dict(files)
+    for page in pages:
+        if page.path in contents:
+            raise ValueError(f"{page.path}: there is a page at this path already; {page.title!r} needs another path")
+        contents[page.path] = page.text.encode()
+    for path, content in contents.items():
+        if path.endswith(".md") and not content.strip():
+            raise ValueError(f"{path}: the page is blank; every page has text")
+    return contents
 
 
 def _write(file: Path, content: bytes) -> None:

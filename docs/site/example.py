@@ -1,13 +1,12 @@
-"""An example of each message: golden bytes of its newest version, with the meaning of each."""
+"""An example of each message, with the meaning of each byte: a real one, or one of plain values where there is none."""
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
+from docs.site.plain_message import plain_message
+from docs.site.real_messages import RealMessage
 from kipgen.inspect import Inspection, inspect_message
 from kipgen.inspect_values import bytes_hex, value_text
 from kipwire import Message
@@ -31,50 +30,57 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A message that Kafka's Java classes wrote."""
+    """A message of one version."""
 
     message: Message
     data: bytes
     lines: tuple[Line, ...]
+    source: str
+    """Where a real one was found, as a path in the repository; "" for one of plain values."""
 
 
-def examples(files: Iterable[Path], registry: Registry) -> dict[str, Example]:
-    """The most telling short example of each message's newest version, by the message's name.
+def examples(found: Iterable[RealMessage], registry: Registry) -> dict[str, Example]:
+    """An example of every message that has a version, by name.
+
+    A real one is of the newest version that there is a real one of, and of these the most telling short one.
 
     Args:
-        files: golden data of messages, as tests/golden/README.md describes it.
+        found: real messages.
         registry: that of the package whose messages they are.
     """
-    best: dict[str, bytes] = {}
-    for name, version, data in _golden_messages(files):
-        if (versions := registry.versions(name)) and version == versions[-1]:
-            best[name] = max(best.get(name, data), data, key=_rank)
-    return {name: example_of(data, registry.message(name, registry.versions(name)[-1])) for name, data in best.items()}
+    best: dict[str, RealMessage] = {}
+    for one in found:
+        best[one.name] = max(best.get(one.name, one), one, key=_rank)
+    result = {}
+    for name in registry.names():
+        if name in best:
+            cls = registry.message(name, best[name].version)
+            result[name] = example_of(best[name].data, cls, best[name].source)
+        elif versions := registry.versions(name):
+            message = plain_message(registry.message(name, versions[-1]))
+            result[name] = example_of(message.encode(), type(message))
+    return result
 
 
-def _golden_messages(files: Iterable[Path]) -> Iterator[tuple[str, int, bytes]]:
-    for file in files:
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            for line in map(json.loads, lines):
-                # Unknown tagged fields show how a proxy works, not what the message is.
-                if not line.get("unknown"):
-                    yield line["message"], line["version"], bytes.fromhex(line["hex"])
+def _rank(one: RealMessage) -> tuple[int, bool, int]:
+    """Higher for newer versions, then for the longer of those that are not too long; texts are rather plain ASCII."""
+    fits = len(one.data) <= _GOOD_SIZE
+    odd = 2 * sum(byte >= 0x80 for byte in one.data)
+    return one.version, fits, (len(one.data) if fits else -len(one.data)) - odd
 
 
-def _rank(data: bytes) -> tuple[bool, int]:
-    """Higher for the longer of those that are not too long, then for the shorter; texts are rather in plain ASCII."""
-    fits = len(data) <= _GOOD_SIZE
-    odd = 2 * sum(byte >= 0x80 for byte in data)
-    return fits, (len(data) if fits else -len(data)) - odd
-
-
-def example_of(data: bytes, cls: type[Message]) -> Example:
+def example_of(data: bytes, cls: type[Message], source: str = "") -> Example:
     """The bytes of one message as an example.
+
+    Args:
+        data: the message, without what stands before it.
+        cls: its class.
+        source: where a real one was found.
 
     Raises:
         DecodeError: they are not a message of that class.
     """
-    return Example(cls.decode(data), data, tuple(_lines(inspect_message(cls, data))))
+    return Example(cls.decode(data), data, tuple(_lines(inspect_message(cls, data))), source)
 
 
 def _lines(inspection: Inspection) -> Iterator[Line]:

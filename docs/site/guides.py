@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from docs.site.navigation import Nav
@@ -13,6 +13,7 @@ START = ("docs/getting-started.md",)
 ORDER = (
     "own-specs",
     "records",
+    "columns",
     "record-formats",
     "testing",
     "evolution",
@@ -28,21 +29,24 @@ ORDER = (
 )
 """The guides in the order in which they are offered; those not named here come behind them, by name."""
 LANGUAGE_GUIDE = "docs/spec-language.md"
+OF_THE_PROJECT = ("docs/releasing.md",)
+"""Pages in the folder of the guides that are for those who work on kipwire."""
 
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(?P<fence>```+).*?^(?P=fence)\s*?$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^# (?P<title>.+)$", re.MULTILINE)
 
 
-def repository_files(root: Path) -> dict[str, bytes]:
+def repository_files(root: Path, more: Iterable[str] = ()) -> dict[str, bytes]:
     """The written pages with what they show and link to, by their path in the repository, so that links stay right.
 
     A link to a folder becomes one to its README, or plain text if it has none.
 
     Args:
         root: the repository.
+        more: other files that generated pages link to.
     """
-    pending = ["README.md", *sorted(f"docs/{file.name}" for file in (root / "docs").glob("*.md"))]
+    pending = ["README.md", *sorted(f"docs/{file.name}" for file in (root / "docs").glob("*.md")), *more]
     found: dict[str, bytes] = {}
     while pending:
         path = pending.pop(0)
@@ -64,13 +68,14 @@ def nav_of_guides(contents: Mapping[str, bytes]) -> list[Nav]:
         contents: the pages by path, as `repository_files` gives them; they have their titles.
     """
     guides = [path for path in contents if PurePosixPath(path).match("docs/*.md")]
-    ordered = sorted(set(guides) - {*START, LANGUAGE_GUIDE}, key=_rank)
-    others = sorted(path for path in contents if path.endswith(".md") and path not in (*guides, "README.md"))
+    ordered = sorted(set(guides) - {*START, LANGUAGE_GUIDE, *OF_THE_PROJECT}, key=_rank)
+    listed = {*ordered, *START, LANGUAGE_GUIDE, "README.md"}
+    others = sorted(path for path in contents if path.endswith(".md") and path not in listed)
     nav: list[Nav] = [{"Overview": "README.md"}]
-    nav.extend({_title(path, contents[path]): path} for path in START if path in contents)
+    nav.extend({title_of(path, contents[path]): path} for path in START if path in contents)
     for name, paths in (("Guides", ordered), ("Project", others)):
         if paths:
-            nav.append({name: [{_title(path, contents[path]): path} for path in paths]})
+            nav.append({name: [{title_of(path, contents[path]): path} for path in paths]})
     return nav
 
 
@@ -79,7 +84,13 @@ def _rank(path: str) -> tuple[int, str]:
     return (ORDER.index(name) if name in ORDER else len(ORDER), name)
 
 
-def _title(path: str, content: bytes) -> str:
+def title_of(path: str, content: bytes) -> str:
+    """The title of a written page: its first heading, or its name where it has none.
+
+    Args:
+        path: the page's path in the repository.
+        content: its Markdown.
+    """
     heading = _HEADING.search(content.decode("utf-8"))
     return heading["title"].replace("`", "") if heading else PurePosixPath(path).stem.replace("-", " ").capitalize()
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docs.site.guides import LANGUAGE_GUIDE
 from docs.site.navigation import Page
 from docs.site.templating import render
 from kipgen.rules import ALL
@@ -37,11 +36,13 @@ class Section:
 
 
 def language_pages(root: Path) -> list[Page]:
-    """The pages of the language: the written one, every property, every rule."""
+    """The generated pages of the language: every property, every rule. The guide to it is a written page.
+
+    Args:
+        root: the repository.
+    """
     schema = json.loads((root / "schemas" / "message-spec.schema.json").read_text(encoding="utf-8"))
-    written = (root / LANGUAGE_GUIDE).is_file()
     return [
-        *([Page(LANGUAGE_GUIDE, "The spec language", "")] if written else []),
         Page("language/properties.md", "Every property", render("properties.md.j2", sections=sections(schema))),
         Page("language/rules.md", "Every rule", render("rules.md.j2", rules=ALL)),
     ]

@@ -7,14 +7,15 @@ from itertools import groupby
 from pathlib import Path
 
 import kafka_messages
-from docs.site.byte_layout import Box, boxes
 from docs.site.example import Example, examples
 from docs.site.navigation import Page
-from docs.site.python_class import call, constructors
+from docs.site.python_class import call
+from docs.site.real_messages import real_messages
+from docs.site.related import pairs
 from docs.site.templating import render
 from docs.site.versions_table import Row, version_rows
+from docs.site.wire_forms import WireForm, wire_forms
 from kipgen import check
-from kipgen.layout import lay_out
 from kipgen.spec import MessageSpec
 
 PACKAGE = "kafka_messages"
@@ -36,13 +37,11 @@ class MessagePage:
     spec: MessageSpec
     source: str
     """The spec's path in the repository."""
+    pair: str
+    """The message that belongs to it, such as the response of a request; "" if none."""
     rows: tuple[Row, ...]
-    newest: int
-    boxes: tuple[Box, ...]
-    header: str
-    """The header before it, such as `RequestHeader v2`; "" if none."""
-    example: Example | None
-    constructors: str
+    forms: tuple[WireForm, ...]
+    example: Example
     call: str
 
 
@@ -54,15 +53,24 @@ def message_pages(root: Path) -> list[Page]:
     Args:
         root: the repository.
     """
-    folder = root / "schemas" / PACKAGE
-    checked, _ = check.read_folder(folder)
-    origins = sorted({Path(one.file).parent.name for one in checked})
-    golden = [root / "tests" / "golden" / f"{origin}.jsonl.gz" for origin in origins]
-    found = examples((file for file in golden if file.is_file()), kafka_messages.REGISTRY)
+    checked, _ = check.read_folder(root / "schemas" / PACKAGE)
+    files = [(Path(one.file), one.spec) for one in checked if one.spec is not None]
+    folders = [(file.parent.name, spec) for file, spec in files]
+    keyed = {(folder, spec.type, spec.api_key): spec.name for folder, spec in folders if spec.api_key is not None}
+    found = examples(real_messages(root, keyed), kafka_messages.REGISTRY)
+    shown = [(file, spec) for file, spec in files if not spec.valid_versions.is_empty and not spec.is_layout]
+    other_halves = pairs((file.parent.name, spec) for file, spec in shown)
     pages = [
-        _page(one.spec, Path(one.file).relative_to(root).as_posix(), found.get(one.spec.name))
-        for one in sorted(checked, key=lambda it: Path(it.file).name)
-        if one.spec is not None and not one.spec.valid_versions.is_empty and not one.spec.is_layout
+        MessagePage(
+            spec=spec,
+            source=file.relative_to(root).as_posix(),
+            pair=other_halves.get(spec.name, ""),
+            rows=version_rows(spec),
+            forms=wire_forms(spec),
+            example=found[spec.name],
+            call=call(found[spec.name].message),
+        )
+        for file, spec in sorted(shown, key=lambda it: it[0].name)
     ]
     kinds = list(dict.fromkeys(_KINDS.values()))
     ordered = sorted(pages, key=lambda it: (kinds.index(_KINDS[it.spec.type]), it.spec.name))
@@ -72,21 +80,3 @@ def message_pages(root: Path) -> list[Page]:
         index,
         *(Page(f"messages/{one.spec.name}.md", one.spec.name, render("message.md.j2", page=one)) for one in pages),
     ]
-
-
-def _page(spec: MessageSpec, source: str, example: Example | None) -> MessagePage:
-    newest = spec.valid_versions.highest
-    cls = kafka_messages.message(spec.name, newest)
-    header_version = getattr(cls, "HEADER_VERSION", None)
-    header = "" if header_version is None else f"{spec.type.capitalize()}Header v{header_version}"
-    return MessagePage(
-        spec=spec,
-        source=source,
-        rows=version_rows(spec),
-        newest=newest,
-        boxes=boxes(lay_out(spec, newest)),
-        header=header,
-        example=example,
-        constructors=constructors(cls),
-        call=call(example.message) if example is not None else "",
-    )

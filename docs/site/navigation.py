@@ -21,3 +21,8 @@ class Page:
     """Markdown."""
     is_index: bool = False
     """Whether it is the page of its section."""
+
+    @property
+    def entry(self) -> Nav:
+        """The page in a table of contents; mkdocs finds the page of a section by its having no title there."""
+        return self.path if self.is_index else {self.title: self.path}

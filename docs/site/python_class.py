@@ -16,16 +16,25 @@ _MODE = black.Mode(line_length=88)
 
 
 def constructors(cls: type[Message]) -> str:
-    """The class and its structs with nothing but their constructors, the message first."""
-    tree = ast.parse(inspect.getsource(sys.modules[cls.__module__]))
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    return black.format_str("\n\n".join(_constructor(node) for node in reversed(classes)), mode=_MODE).rstrip()
+    """The class and its structs with nothing but their constructors, the message first.
+
+    Args:
+        cls: the generated class of a message in one version.
+    """
+    source = inspect.getsource(sys.modules[cls.__module__])
+    lines = source.splitlines()
+    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    text = "\n\n".join(_constructor(node, lines) for node in reversed(classes))
+    # Generated code is laid out already; what is too wide for a page is rare, and black takes its time.
+    is_wide = any(len(line) > _MODE.line_length for line in text.splitlines())
+    return black.format_str(text, mode=_MODE).rstrip() if is_wide else text
 
 
-def _constructor(node: ast.ClassDef) -> str:
+def _constructor(node: ast.ClassDef, lines: list[str]) -> str:
     for item in node.body:
         if isinstance(item, ast.FunctionDef) and item.name == "__init__":
-            return f"class {node.name}:\n    def __init__({ast.unparse(item.args)}): ..."
+            signature = "\n".join(lines[item.lineno - 1 : item.body[0].lineno - 1]).rstrip()
+            return f"class {node.name}:\n{signature} ..."
     return f"class {node.name}: ..."
 
 

@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import os
 import posixpath
 import re
+import subprocess
+import sys
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import kafka_messages
-from docs.site.__main__ import write_site
+from docs.site.__main__ import with_pages, write_site
+from docs.site.built import problems
 from docs.site.byte_layout import Box, boxes
-from docs.site.example import example_of, examples
+from docs.site.example import Example, example_of, examples
 from docs.site.guides import nav_of_guides, repository_files
 from docs.site.language import language_pages, sections
 from docs.site.messages import MessagePage
+from docs.site.navigation import Page
+from docs.site.plain_message import plain_message
 from docs.site.python_class import call, constructors
-from docs.site.templating import render
+from docs.site.python_reference import MODULES, SMALLER, identifier, public_names
+from docs.site.real_messages import RealMessage, captured, real_messages
+from docs.site.related import kip_address, pairs, with_kip_links
+from docs.site.templating import breakable, highlighted, render
 from docs.site.versions_table import version_rows
+from docs.site.wire_forms import WireForm, wire_forms
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
+from kafka_messages.offset_delete_request.v0 import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
 from kipgen import check
 from kipgen.layout import lay_out
 from kipgen.rules import ALL
 from kipgen.spec import MessageSpec
+from kipwire import convert
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.same_without_kernel(
-    "pages come from specs; the bytes that they show are those of golden tests"
-)
+pytestmark = [
+    pytest.mark.same_without_kernel("pages come from specs; the bytes that they show are read by other tests"),
+    pytest.mark.xdist_group("docs_site"),  # the site is written and built once
+]
 
 SPECS = ROOT / "schemas" / "kafka_messages"
-GOLDEN = sorted(file for folder in SPECS.iterdir() for file in [ROOT / f"tests/golden/{folder.name}.jsonl.gz"])
 
 
 def spec(text: str, folder: Path) -> MessageSpec:
@@ -40,6 +60,12 @@ def spec(text: str, folder: Path) -> MessageSpec:
     found = check.read_file(file).spec
     assert found is not None
     return found
+
+
+@cache
+def kafka_specs() -> list[tuple[str, MessageSpec]]:
+    """Folder and spec of every message."""
+    return [(Path(one.file).parent.name, one.spec) for one in check.read_folder(SPECS)[0] if one.spec is not None]
 
 
 PROBE = """{
@@ -99,13 +125,12 @@ def fewest(box: Box) -> int:
 
 @pytest.mark.parametrize("name", ["MetadataResponse", "FetchRequest", "ProduceRequest", "VoteRequest", "TopicRecord"])
 def test_the_boxes_of_real_messages_have_the_size_of_an_empty_one(name: str) -> None:
-    for one in check.read_folder(SPECS)[0]:
-        if one.spec is not None and one.spec.name == name:
-            for version in one.spec.valid_versions.each():
-                cls = kafka_messages.message(name, version)
-                size = sum(map(fewest, boxes(lay_out(one.spec, version))))
-                empty = cls.from_json(dict(cls().to_json(), **{it.json_name: [] for it in cls.ATTRIBUTES if it.array}))
-                assert size == empty.encoded_size(), version
+    (found,) = (one for _, one in kafka_specs() if one.name == name)
+    for version in found.valid_versions.each():
+        cls = kafka_messages.message(name, version)
+        size = sum(map(fewest, boxes(lay_out(found, version))))
+        empty = cls.from_json(dict(cls().to_json(), **{it.json_name: [] for it in cls.ATTRIBUTES if it.array}))
+        assert size == empty.encoded_size(), version
 
 
 @pytest.fixture(scope="module")
@@ -127,10 +152,10 @@ def test_every_message_that_has_a_version_has_a_page(pages: dict[str, str]) -> N
         path for path in pages if path.startswith("messages/")
     }
     for name in names:
-        newest = kafka_messages.versions(name)[-1]
         text = pages[f"messages/{name}.md"]
-        assert f"## The bytes of version {newest}" in text
-        assert f"## An example of version {newest}" in text
+        assert "## An example of version " in text
+        shown = [int(one) for found in re.findall(r'id="form-([\d-]+)"', text) for one in found.split("-")]
+        assert (min(shown), max(shown)) == (kafka_messages.versions(name)[0], kafka_messages.versions(name)[-1])
         assert f'href="{name}.html"' in pages["messages/index.md"]
 
 
@@ -146,6 +171,91 @@ def test_links_lead_to_pages_and_files_that_are_there(site: Path, pages: dict[st
                 assert (site / "pages" / source).is_file(), f"{path}: {target}"
                 count += 1
     assert count >= len([path for path in pages if path.startswith("messages/")])
+
+
+def test_every_page_has_a_title_and_content(pages: dict[str, str]) -> None:
+    assert "docs/spec-language.md" in pages
+    for path, text in pages.items():
+        title, _, rest = text.strip().partition("\n")
+        assert title.startswith("# "), path
+        assert len(rest.split()) >= 10, path
+
+
+def test_a_page_cannot_take_the_place_of_another_one_or_be_blank() -> None:
+    files = {"docs/a.md": b"# A\n", "docs/a.svg": b""}
+    assert with_pages(files, [Page("b.md", "B", "# B\n")]) == {**files, "b.md": b"# B\n"}
+    with pytest.raises(ValueError, match=r"docs/a\.md: there is a page at this path already"):
+        with_pages(files, [Page("docs/a.md", "A", "# Other\n")])
+    with pytest.raises(ValueError, match=r"b\.md: there is a page at this path already"):
+        with_pages(files, [Page("b.md", "B", "# B\n"), Page("b.md", "B", "# B\n")])
+    with pytest.raises(ValueError, match=r"b\.md: the page is blank"):
+        with_pages(files, [Page("b.md", "B", "\n")])
+
+
+@pytest.fixture(scope="module")
+def built(site: Path) -> Path:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(site / "mkdocs.yml")]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return site / "html"
+
+
+def test_every_built_page_has_its_content_and_no_dead_link(built: Path, pages: dict[str, str]) -> None:
+    assert problems(built) == []
+    for path in pages:
+        page = re.sub(r"(^|/)README\.md$", r"\1index.html", path)
+        assert (built / re.sub(r"\.md$", ".html", page)).is_file(), path
+
+
+def test_blank_pages_and_dead_links_are_found(tmp_path: Path) -> None:
+    (tmp_path / "file.svg").write_text("<svg/>")
+    pages = {
+        "index.html": '<h1 id="top">Good<a class="headerlink" href="#gone">¶</a></h1><p>Text <a href="a/b.html#x">b</a>'
+        ' <a href="file.svg">file</a> <a href="https://a.b/c">web</a> <a href="#top">up</a></p>',
+        "table.html": "<h1>Good</h1><table><tr><td></td></tr></table>",
+        "a/b.html": '<h1>Blank</h1><script>text()</script><p id="x"> </p>',
+        "a/c.html": '<p>No title. <a href="none.html">gone</a> <a href="../index.html#none">anchor</a></p>',
+        "d.html": "",
+    }
+    (tmp_path / "a").mkdir()
+    for path, text in pages.items():
+        (tmp_path / path).write_text(
+            f'<nav><a href="not-looked-at.html">x</a></nav><article class="x">{text}</article>'
+        )
+    found = problems(tmp_path)
+    assert [one.partition(";")[0] for one in found] == [
+        "a/b.html: the page is blank after its title",
+        "a/c.html: the page has no title",
+        "a/c.html: none.html: there is no such page or file",
+        "a/c.html: ../index.html#none: the page has no such anchor",
+        "d.html: the page has no title",
+        "d.html: the page is blank after its title",
+    ]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert problems(empty) == [f"{empty}: no page is there; build the site first"]
+
+
+def test_the_reference_has_every_public_name_and_search_finds_it(built: Path) -> None:
+    search = json.loads((built / "search" / "search_index.json").read_text())
+    locations = {entry["location"] for entry in search["docs"]}
+    for module in MODULES:
+        for name in public_names(module.name):
+            assert f"reference/{module.name}.html#{identifier(module.name, name)}" in locations
+    for method in ("message", "versions", "decode_request", "encode_response"):
+        assert f"reference/generated-packages.html#kipwire.registry.Registry.{method}" in locations
+    assert identifier("kipspark", "live") == "kipspark.live.live", "the function, not the module of this name"
+    for name in SMALLER:
+        assert any(one.startswith(f"reference/smaller-modules.html#{name}.") for one in locations), name
+
+
+@pytest.mark.parametrize("module", [module.name for module in MODULES])
+def test_every_public_function_and_class_has_a_docstring(module: str) -> None:
+    for name in public_names(module):
+        found = getattr(import_module(module), name)
+        if inspect.isclass(found) or inspect.isfunction(found):
+            assert inspect.getdoc(found), name
 
 
 def test_the_table_of_contents_has_every_page_once(site: Path, pages: dict[str, str]) -> None:
@@ -191,12 +301,17 @@ def test_the_language_pages_have_every_property_and_every_rule() -> None:
     assert all(f"\n## {rule.id}\n" in texts["language/rules.md"] for rule in ALL)
 
 
-def test_examples_are_golden_bytes_of_the_newest_version_and_their_python_makes_them() -> None:
-    found = examples(GOLDEN, kafka_messages.REGISTRY)
-    assert len(found) == len([name for name in kafka_messages.names() if kafka_messages.versions(name)])
-    for name in ("MetadataResponse", "HeartbeatRequest", "TopicRecord", "OffsetCommitValue", "ApiVersionsResponse"):
-        example = found[name]
-        assert type(example.message) is kafka_messages.message(name, kafka_messages.versions(name)[-1])
+@pytest.fixture(scope="module")
+def shown() -> dict[str, Example]:
+    names = {(folder, one.type, one.api_key): one.name for folder, one in kafka_specs() if one.api_key is not None}
+    return examples(real_messages(ROOT, names), kafka_messages.REGISTRY)
+
+
+def test_every_message_has_an_example_and_its_python_makes_the_bytes(shown: dict[str, Example]) -> None:
+    assert set(shown) == {name for name in kafka_messages.names() if kafka_messages.versions(name)}
+    for name in ("MetadataResponse", "HeartbeatRequest", "TopicRecord", "OffsetCommitValue", "VoteRequest"):
+        example = shown[name]
+        assert name == type(example.message).NAME
         names: dict[str, object] = {}
         exec(call(example.message), names)
         assert names["data"] == example.data
@@ -205,13 +320,98 @@ def test_examples_are_golden_bytes_of_the_newest_version_and_their_python_makes_
         assert f"class {name}:" in constructors(type(example.message)).splitlines()[0]
 
 
+def test_examples_are_real_where_there_is_a_real_one(shown: dict[str, Example]) -> None:
+    sources = {name: example.source for name, example in shown.items()}
+    of_capture: dict[str, set[bytes]] = {}
+    for one in captured(ROOT / "examples" / "capture"):
+        of_capture.setdefault(one.name, set()).add(one.data)
+    assert of_capture.keys() == {name for name, source in sources.items() if source == "examples/capture"}
+    assert all(shown[name].data in data for name, data in of_capture.items())
+    for name in ("OffsetCommitKey", "OffsetCommitValue", "TransactionLogValue", "TopicRecord", "LeaderChangeMessage"):
+        assert sources[name].startswith("tests/data/s"), name
+    assert sources["VoteRequest"] == ""
+
+
+def test_examples_without_a_real_message_have_readable_values(shown: dict[str, Example]) -> None:
+    for name, example in shown.items():
+        if not example.source:
+            assert "\\x" not in repr(example.message), name
+            assert repr(example.message).isascii(), name
+    assert plain_message(OffsetDeleteRequest) == OffsetDeleteRequest(
+        group_id="billing",
+        topics=[
+            OffsetDeleteRequestTopic(name="orders", partitions=[OffsetDeleteRequestPartition(partition_index=0)]),
+        ],
+    )
+
+
+def test_the_newest_and_then_the_most_telling_short_example_is_chosen() -> None:
+    def heartbeat(version: int, group: str) -> RealMessage:
+        data = convert(HeartbeatRequest(group_id=group, member_id="m"), version).encode()
+        return RealMessage("HeartbeatRequest", version, data, f"{version} {group[:2]}")
+
+    found = [heartbeat(4, "a"), heartbeat(4, "abc"), heartbeat(4, "ab" * 200), heartbeat(3, "abcdef")]
+    assert examples(found, kafka_messages.REGISTRY)["HeartbeatRequest"].data == found[1].data
+    assert examples(found[2:], kafka_messages.REGISTRY)["HeartbeatRequest"].source == "4 ab"
+
+
+def test_forms_have_every_version_with_its_bytes() -> None:
+    of_name = {one.name: one for _, one in kafka_specs()}
+    for name in ("MetadataResponse", "FetchRequest", "ProduceRequest", "ApiVersionsResponse", "TopicRecord"):
+        probe = of_name[name]
+        forms = wire_forms(probe)
+        versions = [version for form in forms for version in range(form.highest, form.lowest - 1, -1)]
+        assert versions == list(reversed(kafka_messages.versions(name)))
+        for form in forms:
+            for version in range(form.lowest, form.highest + 1):
+                assert form.boxes == boxes(lay_out(probe, version)), version
+        assert all(a.boxes != b.boxes or a.header != b.header for a, b in pairwise(forms))
+    heartbeat = wire_forms(of_name["HeartbeatRequest"])
+    assert [(form.versions, form.header) for form in heartbeat] == [
+        ("4", "RequestHeader v2"),
+        ("3", "RequestHeader v1"),
+        ("0-2", "RequestHeader v1"),
+    ]
+
+
+def test_pages_lead_to_the_message_that_belongs_to_theirs(pages: dict[str, str]) -> None:
+    specs = kafka_specs()
+    found = pairs(specs)
+    assert all(found[other] == name for name, other in found.items())
+    for name, other in {
+        "FetchRequest": "FetchResponse",
+        "FetchResponse": "FetchRequest",
+        "OffsetCommitKey": "OffsetCommitValue",
+        "TransactionLogValue": "TransactionLogKey",
+        "ShareSnapshotKey": "ShareSnapshotValue",
+    }.items():
+        assert found[name] == other
+        assert f'<a href="{other}.html">{other}</a>' in pages[f"messages/{name}.md"]
+    assert "TopicRecord" not in found
+    requests = [spec for _, spec in specs if spec.type == "request" and not spec.valid_versions.is_empty]
+    assert all(spec.name in found for spec in requests)
+
+
+def test_kips_in_texts_are_links(pages: dict[str, str]) -> None:
+    assert with_kip_links("a <b> (KIP-1, KIP-22)") == (
+        f'a &lt;b&gt; (<a href="{kip_address("KIP-1")}">KIP-1</a>, <a href="{kip_address("KIP-22")}">KIP-22</a>)'
+    )
+    assert with_kip_links("SKIP-1 KIP-X") == "SKIP-1 KIP-X"
+    assert "KIP-22" in kip_address("KIP-22")
+    assert f'<a href="{kip_address("KIP-516")}">KIP-516</a>' in pages["messages/MetadataRequest.md"]
+
+
 def test_words_of_specs_and_bytes_cannot_break_a_page(tmp_path: Path) -> None:
     probe = spec(PROBE.replace('"name": "Plain",', '"name": "Plain", "about": "</td> & <script>",'), tmp_path)
     example = example_of(HeartbeatRequest(group_id="</table><script>").encode(), HeartbeatRequest)
-    page = MessagePage(probe, "Probe.json", version_rows(probe), 2, boxes(lay_out(probe, 2)), "", example, "", "")
+    form = WireForm(0, 2, "", boxes(lay_out(probe, 2)), highlighted('text = "</div><script>"'))
+    page = MessagePage(probe, "Probe.json", "", version_rows(probe), (form,), example, "")
     text = render("message.md.j2", page=page)
     assert "<script" not in text
     assert "&lt;/td&gt; &amp; &lt;script&gt;" in text
     assert "&lt;/table&gt;&lt;script&gt;" in text
+    assert "<td>group_<wbr>id</td>" in text
+    assert "&lt;wbr" not in text
+    assert breakable("<a>.b_c") == "&lt;a&gt;.<wbr>b_<wbr>c"
     for element in ("table", "div", "tr", "td", "th", "p"):
         assert len(re.findall(f"<{element}[ >]", text)) == text.count(f"</{element}>")

@@ -1,0 +1,125 @@
+"""The reference of the public Python names. mkdocstrings fills it from signatures and docstrings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from docs.site.navigation import Page
+from docs.site.templating import render
+
+FOR_GENERATED_CODE = frozenset(
+    {"Add", "LazyStruct", "Malformed", "Rows", "UnknownTaggedFields", "slots_of"},
+)
+"""Names of `kipwire` that generated code imports and that programs do not need."""
+
+ERRORS, INTERNAL = "Errors", "For generated code"
+"""Headings on the page of a module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A public module, and what a reader has to know before its names."""
+
+    name: str
+    title: str
+    about: str
+    """Markdown."""
+
+
+MODULES = (
+    Module(
+        "kipwire",
+        "kipwire",
+        "What all generated packages share: the base of every message class, errors, and conversion between versions. "
+        "It needs the standard library alone.",
+    ),
+    Module(
+        "kipwire.records",
+        "kipwire.records",
+        "Record batches and message sets: log segments, and the `records` of Produce and Fetch messages. "
+        "`pip install kipwire[records]` brings what it needs. The guide is [Records](../docs/records.md).",
+    ),
+    Module(
+        "kipwire.columns",
+        "kipwire.columns",
+        "Many messages at once as Arrow columns, and columns as messages. `pip install kipwire[columns]` brings "
+        "pyarrow. The guide is [Columns](../docs/columns.md).",
+    ),
+    Module(
+        "kipwire.testing",
+        "kipwire.testing",
+        "Hypothesis strategies for every generated class. `pip install kipwire[testing]` brings Hypothesis. "
+        "The guide is [Testing](../docs/testing.md).",
+    ),
+    Module(
+        "kipspark",
+        "kipspark",
+        "Messages in Spark: column functions, data sources and live topics. `pip install kipwire[spark]` brings what "
+        "it needs besides Java. The guide is [Spark](../docs/spark.md). These names may still change in any release.",
+    ),
+)
+
+SMALLER = (
+    "kipwire.native",
+    "kipwire.contract",
+    "kipwire.encodings",
+    "kipwire.header_keys",
+    "kipwire.producer_sequence",
+)
+"""Public modules that share a page; all their names without an underscore are public."""
+
+
+def reference_pages() -> list[Page]:
+    """The start page of the reference, a page for each public module, and one for generated packages."""
+    pages = [
+        Page(f"reference/{one.name}.md", one.title, render("module.md.j2", module=one, groups=_groups(one.name)))
+        for one in MODULES
+    ]
+    package = Page("reference/generated-packages.md", "Generated packages", render("generated_package.md.j2"))
+    smaller = Page("reference/smaller-modules.md", "Smaller modules", render("smaller_modules.md.j2", modules=SMALLER))
+    index = Page(
+        "reference/index.md",
+        "Python API",
+        render("reference.md.j2", modules=MODULES, smaller=SMALLER),
+        is_index=True,
+    )
+    return [index, pages[0], package, *pages[1:], smaller]
+
+
+def public_names(module: str) -> tuple[str, ...]:
+    """The names that a module offers, without the modules among them, which have a place of their own.
+
+    Args:
+        module: its dotted name.
+    """
+    found = import_module(module)
+    return tuple(name for name in found.__all__ if not isinstance(getattr(found, name), ModuleType))
+
+
+def identifier(module: str, name: str) -> str:
+    """The dotted name by which mkdocstrings finds a public name.
+
+    It is that of the definition where a module within has the same name, such as `kipspark.live`.
+
+    Args:
+        module: the public module that offers it.
+        name: the name.
+    """
+    package = import_module(module)
+    if not hasattr(package, "__path__") or find_spec(f"{module}.{name}") is None:
+        return f"{module}.{name}"
+    found = getattr(package, name)
+    return f"{found.__module__}.{found.__qualname__}"
+
+
+def _groups(module: str) -> list[tuple[str, list[str]]]:
+    """The identifiers under their headings: those without one first, then errors, then what programs do not need."""
+    names = public_names(module)
+    internal = [name for name in names if module == "kipwire" and name in FOR_GENERATED_CODE]
+    errors = [name for name in names if name.endswith("Error")]
+    main = [name for name in names if name not in (*internal, *errors)]
+    groups = ((heading, some) for heading, some in (("", main), (ERRORS, errors), (INTERNAL, internal)) if some)
+    return [(heading, [identifier(module, name) for name in some]) for heading, some in groups]

@@ -1,0 +1,54 @@
+"""The bytes and the class of every version, with neighbouring versions of the same bytes together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from markupsafe import Markup
+
+import kafka_messages
+from docs.site.byte_layout import Box, boxes
+from docs.site.python_class import constructors
+from docs.site.templating import highlighted
+from kipgen.layout import lay_out
+from kipgen.spec import MessageSpec
+
+
+@dataclass(frozen=True, slots=True)
+class WireForm:
+    """Neighbouring versions that have the same bytes for the same values."""
+
+    lowest: int
+    highest: int
+    header: str
+    """The header before it, such as `RequestHeader v2`; "" if none."""
+    boxes: tuple[Box, ...]
+    constructors: Markup
+    """The constructors of the highest version, highlighted."""
+
+    @property
+    def versions(self) -> str:
+        """As a specification writes them: `3` or `3-5`."""
+        return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
+
+
+def wire_forms(spec: MessageSpec) -> tuple[WireForm, ...]:
+    """The wire forms of a message of `kafka_messages`, that of the newest version first.
+
+    Args:
+        spec: a message that has versions.
+    """
+    versions = sorted(spec.valid_versions.each(), reverse=True)
+    found = []
+    for (header, drawn), group in groupby(versions, lambda version: _bytes_of(spec, version)):
+        together = list(group)
+        python = constructors(kafka_messages.message(spec.name, together[0]))
+        found.append(WireForm(together[-1], together[0], header, drawn, highlighted(python)))
+    return tuple(found)
+
+
+def _bytes_of(spec: MessageSpec, version: int) -> tuple[str, tuple[Box, ...]]:
+    header_version = getattr(kafka_messages.message(spec.name, version), "HEADER_VERSION", None)
+    header = "" if header_version is None else f"{spec.type.capitalize()}Header v{header_version}"
+    return header, boxes(lay_out(spec, version))

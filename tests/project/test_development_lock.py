@@ -1,0 +1,51 @@
+"""The lock of the development environment: it fits pyproject.toml, and says nothing of the machine that made it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.support.places import ROOT
+
+pytestmark = pytest.mark.same_without_kernel("no message is read")
+
+LOCK = (ROOT / "requirements-dev.lock").read_text()
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+def pins(text: str) -> list[Requirement]:
+    return [Requirement(line) for line in text.splitlines() if line and not line.lstrip().startswith("#")]
+
+
+def asked() -> list[Requirement]:
+    """What pyproject.toml asks for itself."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    found = [Requirement(text) for texts in extras.values() for text in texts]
+    return [one for one in found if one.name != "kipwire"]
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_each_python_gets_one_version_of_each_library_within_its_bounds(python: str) -> None:
+    environment = {"python_version": python, "python_full_version": f"{python}.0", "sys_platform": "linux"}
+    chosen: dict[str, str] = {}
+    for pin in pins(LOCK):
+        if pin.marker is None or pin.marker.evaluate(environment):
+            assert canonicalize_name(pin.name) not in chosen, f"{pin.name} twice on {python}"
+            (bound,) = pin.specifier
+            assert bound.operator == "==", pin
+            chosen[canonicalize_name(pin.name)] = bound.version
+    for one in asked():
+        name = canonicalize_name(one.name)
+        assert name in chosen, f"{one} of pyproject.toml is not in the lock: make lock"
+        assert one.specifier.contains(chosen[name]), f"{one} is {chosen[name]} in the lock: make lock"
+
+
+def test_pip_takes_the_lock_as_constraints_from_any_index() -> None:
+    assert not any(one.extras or one.url for one in pins(LOCK)), "pip refuses extras and addresses in constraints"
+    assert "://" not in LOCK
+    assert not re.search(r"^\s*-", LOCK, re.MULTILINE), "options such as an index belong to a machine"
+    assert "--constraint requirements-dev.lock" in (ROOT / "scripts" / "setup.sh").read_text()
