@@ -18,6 +18,7 @@ ORDER = (
     "evolution",
     "compatibility",
     "inspect",
+    "names",
     "advise",
     "drift",
     "spark",

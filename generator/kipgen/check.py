@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kipgen import rules
+from kipgen.enum_spec import ENUM_SUFFIX, EnumDraft, EnumSpec, is_enum_file, parse_enum
 from kipgen.parse import finished, parse
 from kipgen.problems import Problem, ordered
 from kipgen.shape import check_shape
@@ -29,6 +30,8 @@ class Checked:
     """All errors and warnings, by place."""
     draft: Draft | None = field(default=None, repr=False, compare=False)
     """The message as far as it could be read, for the rules of a package."""
+    enum: EnumDraft | None = field(default=None, repr=False, compare=False)
+    """The enum that the file holds instead of a message."""
 
 
 class Reader(Protocol):
@@ -57,6 +60,10 @@ def read_bytes(data: bytes, display: str) -> Checked:
 def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
     if loaded.document is None:
         return Checked(file, None, loaded.problems)
+    if is_enum_file(file):
+        enum, problems = parse_enum(loaded.document)
+        judged = [problem for rule in rules.ALL if enum for problem in rule.judge_enum(enum, kafka)]
+        return Checked(file, None, ordered([*loaded.problems, *problems, *judged]), enum=enum)
     shape = check_shape(loaded.document)
     parsed = parse(loaded.document, shape)
     found = [*loaded.problems, *shape.problems, *parsed.problems]
@@ -71,7 +78,7 @@ def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
 def read_files(
     path: Path | str, *, kafka: bool = False, read: Reader = read_file
 ) -> tuple[list[Checked], tuple[Problem, ...]]:
-    """Judge every `*.json` file of a folder and its sub-folders, each alone.
+    """Judge every message of a folder and its sub-folders, in their `*.json` files, each alone.
 
     Args:
         path: the folder.
@@ -84,13 +91,24 @@ def read_files(
     folder = Path(path)
     try:
         fault = "" if folder.is_dir() else "is no folder"
-        files = sorted(file for file in folder.rglob("*.json") if not file.is_dir())
+        files = sorted(f for f in folder.rglob("*.json") if not f.is_dir() and not is_enum_file(f))
     except (OSError, ValueError) as error:
         fault, files = f"cannot be read ({error})", []
     if not files:
         text = f"{fault or 'has no *.json file in it'}; name a folder with message specs"
         return [], (Problem(Place(str(path), 1, 1), "", "unreadable", text),)
     return [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in files], ()
+
+
+def enum_files(path: Path | str) -> list[Path]:
+    """The files of a folder and its sub-folders that hold enums, in the order of their paths."""
+    return sorted(file for file in Path(path).rglob(f"*{ENUM_SUFFIX}") if not file.is_dir())
+
+
+def read_enums(path: Path | str) -> list[EnumSpec]:
+    """The enums of a folder of specs without problems, by name."""
+    found = [read_file(file).enum for file in enum_files(path)]
+    return sorted((one.spec for one in found if one is not None), key=lambda enum: enum.name)
 
 
 def _can_end(file: Path) -> bool:
@@ -106,7 +124,7 @@ def _endless(file: Path) -> Checked:
 def read_folder(
     path: Path | str, *, kafka: bool = False, read: Reader = read_file
 ) -> tuple[list[Checked], tuple[Problem, ...]]:
-    """Judge every `*.json` file of a folder and its sub-folders, and the package that they make together.
+    """Judge every message and enum of a folder and its sub-folders, and the package that they make together.
 
     Args:
         path: the folder.
@@ -114,16 +132,19 @@ def read_folder(
         read: what judges one file.
 
     Returns:
-        The files in the order of their paths, each judged alone, and all problems: theirs and those of the package.
+        The messages in the order of their paths, each judged alone, and all problems: theirs, those of the enums and
+        those of the package.
     """
     checked, faults = read_files(path, kafka=kafka, read=read)
     if faults:
         return [], faults
     entries = tuple(rules.Entry(one.draft, str(Path(one.file).parent)) for one in checked if one.draft is not None)
+    named = [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in enum_files(path)]
+    enums = tuple(one.enum for one in named if one.enum is not None)
     is_complete = all(one.draft is not None and _is_known(one.draft) for one in checked)
-    found = [problem for one in checked for problem in one.problems]
+    found = [problem for one in (*checked, *named) for problem in one.problems]
     for rule in rules.ALL:
-        found += rule.judge_folder(rules.Folder(entries, is_complete), kafka)
+        found += rule.judge_folder(rules.Folder(entries, is_complete, enums), kafka)
     return checked, ordered(found)
 
 

@@ -3,6 +3,7 @@
 from kipgen.rules import (
     defaults,
     encodings,
+    enums,
     fields,
     kafka,
     layout_fields,
@@ -26,6 +27,7 @@ ALL: tuple[Rule, ...] = (
     *reserved_tags.RULES,
     *defaults.RULES,
     *encodings.RULES,
+    *enums.RULES,
     *layouts.RULES,
     *layout_fields.RULES,
     *layout_structs.RULES,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NotRequired, TypedDict, Unpack
 
 from kipgen.draft import Body, Draft, FieldDraft, Part
+from kipgen.enum_spec import EnumDraft
 from kipgen.problems import Problem, Severity
 
 
@@ -39,10 +40,12 @@ class Folder:
     entries: tuple[Entry, ...]
     is_complete: bool
     """Whether name, type and key of every file are known; if not, nothing can be said to be missing."""
+    enums: tuple[EnumDraft, ...] = ()
 
 
 Check = Callable[[Draft], Iterable[Finding]]
 FolderCheck = Callable[[Folder], Iterable[Finding]]
+EnumCheck = Callable[[EnumDraft], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Rule:
     """How bad it is in a spec that is meant for Kafka's own generator."""
     check: Check | None = None
     folder_check: FolderCheck | None = None
+    enum_check: EnumCheck | None = None
 
     def severity_for(self, kafka: bool) -> Severity | None:
         return self.kafka if kafka else self.severity
@@ -77,6 +81,13 @@ class Rule:
         severity = self.severity_for(kafka)
         if self.folder_check is not None and severity is not None:
             for finding in self.folder_check(folder):
+                yield self._problem(finding, severity)
+
+    def judge_enum(self, draft: EnumDraft, kafka: bool) -> Iterator[Problem]:
+        """What the rule finds in one enum."""
+        severity = self.severity_for(kafka)
+        if self.enum_check is not None and severity is not None:
+            for finding in self.enum_check(draft):
                 yield self._problem(finding, severity)
 
     def _problem(self, finding: Finding, severity: Severity) -> Problem:
@@ -217,12 +228,22 @@ def folder_rule(**profile: Unpack[Profile]) -> Callable[[FolderCheck], Rule]:
     return lambda check: _rule(profile, folder_check=check)
 
 
+def enum_rule(**profile: Unpack[Profile]) -> Callable[[EnumCheck], Rule]:
+    """Make a rule of a function that judges an enum."""
+    return lambda check: _rule(profile, enum_check=check)
+
+
 def _is_layout(draft: Draft) -> bool:
     """Whether the message is known to be a layout that has versions."""
     return draft.message.is_layout and not draft.is_retired and draft.part.broken.isdisjoint(("type", "validVersions"))
 
 
-def _rule(profile: Profile, check: Check | None = None, folder_check: FolderCheck | None = None) -> Rule:
+def _rule(
+    profile: Profile,
+    check: Check | None = None,
+    folder_check: FolderCheck | None = None,
+    enum_check: EnumCheck | None = None,
+) -> Rule:
     good, bad = profile["good"], profile["bad"]
     return Rule(
         id=profile["id"],
@@ -233,4 +254,5 @@ def _rule(profile: Profile, check: Check | None = None, folder_check: FolderChec
         kafka=profile.get("kafka", "error"),
         check=check,
         folder_check=folder_check,
+        enum_check=enum_check,
     )
