@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kipgen.inspect import Inspection, inspect_message
-from kipgen.inspect_values import bytes_hex, value_text
+from kipgen.inspect_values import bytes_hex, piece_text
 from kipwire import Message
 from kipwire.registry import Registry
 
@@ -80,4 +80,4 @@ def example_of(data: bytes, cls: type[Message]) -> Example:
 def _lines(inspection: Inspection) -> Iterator[Line]:
     for piece in inspection.pieces:
         data = bytes_hex(inspection.data[piece.start : piece.end])
-        yield Line(piece.start, data, piece.path or "message", piece.kind, piece.role, value_text(piece.value))
+        yield Line(piece.start, data, piece.path or "message", piece.kind, piece.role, piece_text(piece))
