@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import kafka_messages
+from kafka_messages.enums import ErrorCode
 from kipwire import KipwireError
 from kipwire.captures import CaptureError, Entry, files_in, open_frames, read_index
 from kipwire.printable import printable_line
@@ -72,7 +73,7 @@ class Decoded:
 
     summary: str
     errors: str
-    """The error codes that the message carries, or why it could not be decoded; empty where all is well."""
+    """The error codes that the message carries with names, or why it could not be decoded; empty if neither."""
     identical: bool
     """Whether header and body, encoded again, give the captured bytes."""
 
@@ -87,7 +88,7 @@ def decode(frame: Frame) -> Decoded:
         identical = header.encode() + body.encode() == frame.data
     except KipwireError as error:
         return Decoded("", str(error), identical=False)
-    codes = Counter(f"{name}={code}" for name, code in error_codes(body))
+    codes = Counter(f"{name}={ErrorCode.text(code)}" for name, code in error_codes(body))
     errors = " ".join(code if count == 1 else f"{count}x {code}" for code, count in codes.items())
     return Decoded(summary(body), errors, identical)
 
@@ -137,7 +138,7 @@ def api_name(frame: Frame) -> str:
 def cut(text: str, width: int) -> str:
     """The text in one line of at most so many characters."""
     text = printable_line(text)  # what peers send must not steer a terminal
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+    return text if len(text) <= width else (text[: max(width - 1, 0)] + "…")[:width]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from docs.site.plain_message import plain_message
 from docs.site.real_messages import RealMessage
 from kipgen.inspect import Inspection, inspect_message
-from kipgen.inspect_values import bytes_hex, value_text
+from kipgen.inspect_values import bytes_hex, piece_text
 from kipwire import Message
 from kipwire.registry import Registry
 
@@ -86,4 +86,4 @@ def example_of(data: bytes, cls: type[Message], source: str = "") -> Example:
 def _lines(inspection: Inspection) -> Iterator[Line]:
     for piece in inspection.pieces:
         data = bytes_hex(inspection.data[piece.start : piece.end])
-        yield Line(piece.start, data, piece.path or "message", piece.kind, piece.role, value_text(piece.value))
+        yield Line(piece.start, data, piece.path or "message", piece.kind, piece.role, piece_text(piece))

@@ -19,6 +19,7 @@ ORDER = (
     "evolution",
     "compatibility",
     "inspect",
+    "names",
     "advise",
     "drift",
     "spark",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kipgen import rules
+from kipgen.enum_spec import ENUM_SUFFIX, EnumDraft, EnumSpec, is_enum_file, parse_enum
 from kipgen.parse import Parsed, finished, parse
 from kipgen.problems import Problem, ordered
 from kipgen.shape import check_shape
@@ -29,6 +30,8 @@ class Checked:
     """All errors and warnings, by place."""
     draft: Draft | None = field(default=None, repr=False, compare=False)
     """The message as far as it could be read, for the rules of a package."""
+    enum: EnumDraft | None = field(default=None, repr=False, compare=False)
+    """The enum that the file holds instead of a message."""
 
 
 class Reader(Protocol):
@@ -64,6 +67,10 @@ def understood(loaded: Loaded) -> Parsed:
 
 
 def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
+    if loaded.document is not None and is_enum_file(file):
+        enum, problems = parse_enum(loaded.document)
+        judged = [problem for rule in rules.ALL if enum for problem in rule.judge_enum(enum, kafka)]
+        return Checked(file, None, ordered([*loaded.problems, *problems, *judged]), enum=enum)
     parsed = understood(loaded)
     if parsed.draft is None:
         return Checked(file, None, ordered(parsed.problems))
@@ -77,7 +84,7 @@ def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
 def read_files(
     path: Path | str, *, kafka: bool = False, read: Reader = read_file
 ) -> tuple[list[Checked], tuple[Problem, ...]]:
-    """Judge every `*.json` file of a folder and its sub-folders, each alone.
+    """Judge every message of a folder and its sub-folders, in their `*.json` files, each alone.
 
     Args:
         path: the folder.
@@ -90,13 +97,24 @@ def read_files(
     folder = Path(path)
     try:
         fault = "" if folder.is_dir() else "is no folder"
-        files = sorted(file for file in folder.rglob("*.json") if not file.is_dir())
+        files = sorted(f for f in folder.rglob("*.json") if not f.is_dir() and not is_enum_file(f))
     except (OSError, ValueError) as error:
         fault, files = f"cannot be read ({error})", []
     if not files:
         text = f"{fault or 'has no *.json file in it'}; name a folder with message specs"
         return [], (Problem(Place(str(path), 1, 1), "", "unreadable", text),)
     return [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in files], ()
+
+
+def enum_files(path: Path | str) -> list[Path]:
+    """The files of a folder and its sub-folders that hold enums, in the order of their paths."""
+    return sorted(file for file in Path(path).rglob(f"*{ENUM_SUFFIX}") if not file.is_dir())
+
+
+def read_enums(path: Path | str) -> list[EnumSpec]:
+    """The enums of a folder of specs without problems, by name."""
+    found = [read_file(file).enum for file in enum_files(path)]
+    return sorted((one.spec for one in found if one is not None), key=lambda enum: enum.name)
 
 
 def _can_end(file: Path) -> bool:
@@ -112,18 +130,24 @@ def _endless(file: Path) -> Checked:
 def read_folder(
     path: Path | str, *, kafka: bool = False, read: Reader = read_file
 ) -> tuple[list[Checked], tuple[Problem, ...]]:
-    """Judge every `*.json` file of a folder and its sub-folders, and the package that they make together.
+    """Judge every message and enum of a folder and its sub-folders, and the package that they make together.
 
-    The arguments are those of `read_files`; the problems are those of the files and of the package.
+    The arguments are those of `read_files`.
+
+    Returns:
+        The messages in the order of their paths, each judged alone, and all problems: theirs, those of the enums and
+        those of the package.
     """
     checked, faults = read_files(path, kafka=kafka, read=read)
     if faults:
         return [], faults
     entries = tuple(rules.Entry(one.draft, str(Path(one.file).parent)) for one in checked if one.draft is not None)
+    named = [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in enum_files(path)]
+    enums = tuple(one.enum for one in named if one.enum is not None)
     is_complete = all(one.draft is not None and _is_known(one.draft) for one in checked)
-    found = [problem for one in checked for problem in one.problems]
+    found = [problem for one in (*checked, *named) for problem in one.problems]
     for rule in rules.ALL:
-        found += rule.judge_folder(rules.Folder(entries, is_complete), kafka)
+        found += rule.judge_folder(rules.Folder(entries, is_complete, enums), kafka)
     return checked, ordered(found)
 
 

@@ -10,12 +10,25 @@ from typing import NamedTuple
 
 from kipgen import check
 from kipgen.blacken import PieceCache, blacken
+from kipgen.enum_spec import is_enum_file
 from kipgen.files import read_regular, write_whole
-from kipgen.manifest import FILE_NAME, Made, Manifest, digest, entry_digest, made_by, manifest_text, read_manifest
+from kipgen.manifest import (
+    ENUMS_FILE,
+    FILE_NAME,
+    Enums,
+    Made,
+    Manifest,
+    digest,
+    entry_digest,
+    made_by,
+    manifest_text,
+    read_manifest,
+)
 from kipgen.names import need_package_name
 from kipgen.package_folder import TYPED_MARKER, Obstacle, leftovers, obstacles, present_files
 from kipgen.problems import Problem
 from kipgen.render import HeaderVersions, Pieces, RegistryEntry, registry_entry, render_message, render_package
+from kipgen.render_enums import render_enums
 from kipgen.source import MAX_BYTES
 from kipgen.spec import MessageSpec
 
@@ -95,14 +108,17 @@ def _plan(
 ) -> Plan:
     """The plan, where `earlier` is the manifest by which work is spared, and `recorded` the one that is there."""
     need_package_name(package_name)
-    sources = _hashes(specs)
+    hashed = _hashes(specs)
+    named = {source: hash_ for source, hash_ in hashed.items() if is_enum_file(source)}
+    sources = {source: hash_ for source, hash_ in hashed.items() if source not in named}
     present = present_files(package)
     done = {
         source: made
         for source, made in earlier.specs.items()
         if sources.get(source) == made.spec_hash and made.files.items() <= present.items()
     }
-    work = _work(specs, earlier, set(sources), set(sources) - set(done), present)
+    has_same_enums = named == earlier.enums.specs and present.get(ENUMS_FILE, "") == earlier.enums.content
+    work = _work(specs, earlier, set(sources), set(sources) - set(done), present, has_same_enums)
     if any(problem.severity == "error" for problem in work.problems):
         return Plan(package, work.problems)
 
@@ -114,13 +130,17 @@ def _plan(
         pieces.update(files)
         made[source] = Made(sources[source], entry_digest(registry_entry(spec, work.headers)), dict.fromkeys(files, ""))
     if work.entries is not None:
-        pieces["__init__.py"] = render_package(package_name, sorted(work.entries, key=lambda entry: entry.name))
+        entries = sorted(work.entries, key=lambda entry: entry.name)
+        pieces["__init__.py"] = render_package(package_name, entries)
+        if named:
+            pieces[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
 
     texts = {TYPED_MARKER: "", **_texts(pieces, progress, cache)}
     hashes = {path: digest(text.encode()) for path, text in texts.items()}
     made = {s: replace(one, files={path: hashes[path] for path in one.files}) for s, one in made.items()}
     package_hash = hashes.get("__init__.py", earlier.package_hash)
-    new = Manifest(made_by(), package_hash, work.headers, {**done, **made})
+    enums = Enums(hashes.get(ENUMS_FILE, earlier.enums.content), named) if named else Enums()
+    new = Manifest(made_by(), package_hash, work.headers, enums, {**done, **made})
     texts[FILE_NAME] = manifest_text(new)
     hashes[FILE_NAME] = digest(texts[FILE_NAME].encode())
     changed = {path: text for path, text in texts.items() if present.get(path) != hashes[path]}
@@ -170,9 +190,17 @@ def _hashes(specs: Path) -> dict[str, str]:
     }
 
 
-def _work(specs: Path, earlier: Manifest, sources: set[str], changed: set[str], present: dict[str, str]) -> _Work:
+def _work(
+    specs: Path,
+    earlier: Manifest,
+    sources: set[str],
+    changed: set[str],
+    present: dict[str, str],
+    has_same_enums: bool,
+) -> _Work:
     """What has to be rendered again, and what is wrong with the specs or with the package."""
-    if sources == set(earlier.specs) and present.get("__init__.py") == earlier.package_hash:
+    is_same_package = present.get("__init__.py") == earlier.package_hash and has_same_enums
+    if sources == set(earlier.specs) and is_same_package:
         checked = {source: check.read_file(specs / source) for source in sorted(changed)}
         fresh = {source: one.spec for source, one in checked.items() if one.spec is not None}
         if len(fresh) == len(checked) and _is_as_before(earlier, fresh):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kipwire import DecodeError, Message, UnsupportedVersionError
+from kipwire.enums import NamedNumber
 from kipwire.messages import expect_end
 from kipwire.registry import Registry
 from kipwire.walk import Element, walk
@@ -36,7 +37,9 @@ class Piece:
     """Offset behind the last byte."""
     value: object
     about: str = ""
-    """What the field means, from the spec."""
+    """What the field means, and what its number stands for, from the spec."""
+    name: str | None = None
+    """What the number stands for, where the package has a name for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +104,21 @@ def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int
 
     def add(it: Element) -> None:
         about = it.field.about if it.field else ""
-        pieces.append(Piece(part, it.path, it.role, it.kind, it.start, it.end, it.value, about))
+        named = _named(it)
+        if named is not None:
+            about = f"{about} {named.name}: {named.about}" if named.about else about
+        name = None if named is None else named.name
+        pieces.append(Piece(part, it.path, it.role, it.kind, it.start, it.end, it.value, about.strip(), name))
 
     return walk(cls, data, pos, add)
+
+
+def _named(it: Element) -> NamedNumber | None:
+    """The number with its name, where it has one."""
+    if it.role != "value" or it.field is None or not isinstance(it.value, int) or isinstance(it.value, bool):
+        return None
+    enum = it.field.enum
+    return None if enum is None else enum.find(it.value)
 
 
 # Frames.

@@ -12,7 +12,7 @@ import jinja2
 
 from kipgen.inspect import Inspection, Piece
 from kipgen.inspect_text import title
-from kipgen.inspect_values import printable, value_text
+from kipgen.inspect_values import piece_text, printable
 from kipgen.resources import template_folder
 from kipwire.words import counted
 
@@ -163,7 +163,7 @@ def _rows(inspection: Inspection, pieces: list[Piece], abouts: dict[str, int]) -
             piece.start,
             size,
             piece.kind,
-            value_text(piece.value),
+            piece_text(piece),
             _colour(piece),
             abouts.get(piece.about),
         )

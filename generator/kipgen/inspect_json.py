@@ -25,6 +25,7 @@ def json_form(inspection: Inspection) -> dict[str, Any]:
                 "size": piece.end - piece.start,
                 "bytes": inspection.data[piece.start : piece.end].hex(),
                 "value": value_json(piece.value),
+                "name": piece.name,
             }
             for piece in inspection.pieces
         ],

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kipgen.inspect import Inspection, Piece
-from kipgen.inspect_values import bytes_hex, value_text
+from kipgen.inspect_values import bytes_hex, piece_text
 from kipwire.words import counted
 
 _UNKNOWN_STYLE = "bold yellow"
@@ -62,7 +62,7 @@ def _row(piece: Piece, data: bytes) -> _Row:
         bytes_hex(data[piece.start : piece.end]),
         piece.path or "message",
         piece.kind,
-        value_text(piece.value),
+        piece_text(piece),
     )
 
 

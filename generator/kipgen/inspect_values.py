@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from kipgen.inspect import Piece
 from kipwire.json_form import bytes_to_json, float_to_json, uuid_to_json
 from kipwire.words import counted
 
@@ -13,6 +14,12 @@ _LONGEST_BYTES = 12
 _SHOWN_OF_LONGER = 8
 _LONGEST_PREVIEW = 16
 """Bytes of which the text that may be in them is shown."""
+
+
+def piece_text(piece: Piece) -> str:
+    """The value of a piece as people read it, with the name of a number that has one: `25 UNKNOWN_MEMBER_ID`."""
+    text = value_text(piece.value)
+    return text if piece.name is None else f"{text} {piece.name}"
 
 
 def value_text(value: object) -> str:

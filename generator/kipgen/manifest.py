@@ -15,10 +15,14 @@ from pathlib import Path
 
 from kipgen.files import read_regular
 from kipgen.render import HeaderVersions, RegistryEntry
-from kipgen.resources import schema_path, template_folder
+from kipgen.resources import enum_schema_path, schema_path, template_folder
 from kipwire.contract import LEVEL
+from kipwire.enums import MODULE
 
 FILE_NAME = "kipgen.manifest.json"
+
+ENUMS_FILE = f"{MODULE}.py"
+"""The module of enums in a generated package."""
 
 MAX_BYTES = 64 * 2**20
 """How long a manifest may be: some 200 bytes for each generated file."""
@@ -36,6 +40,16 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
+class Enums:
+    """What the package's module of enums was made of."""
+
+    content: str = ""
+    """Hash of the module's content; "" where there is none."""
+    specs: dict[str, str] = field(default_factory=dict)
+    """Hash of each enum by its path below the folder of specs."""
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """What a package was made of."""
 
@@ -44,6 +58,7 @@ class Manifest:
     package_hash: str = ""
     """Hash of the content of the package's own `__init__.py`."""
     headers: HeaderVersions = field(default_factory=HeaderVersions)
+    enums: Enums = field(default_factory=lambda: Enums())
     specs: dict[str, Made] = field(default_factory=dict)
     """By the spec's path below the folder of specs."""
 
@@ -53,7 +68,8 @@ class Manifest:
         if not self.package_hash:
             return {}
         made = {path: content for one in self.specs.values() for path, content in one.files.items()}
-        return {"__init__.py": self.package_hash, **made}
+        enums = {ENUMS_FILE: self.enums.content} if self.enums.content else {}
+        return {"__init__.py": self.package_hash, **enums, **made}
 
 
 def digest(data: bytes) -> str:
@@ -75,6 +91,7 @@ def made_by() -> str:
         **{f"kipgen/{file.relative_to(package).as_posix()}": file for file in package.rglob("*.py")},
         **{f"templates/{file.relative_to(templates).as_posix()}": file for file in templates.rglob("*.j2")},
         "schema": schema_path(),
+        "enum schema": enum_schema_path(),
     }
     hashes = {name: digest(file.read_bytes()) for name, file in sorted(files.items())}
     return digest(json.dumps({"black": version("black"), "files": hashes, "level": LEVEL}).encode())
@@ -86,7 +103,9 @@ def read_manifest(package: Path) -> Manifest:
         data = json.loads(read_regular(package / FILE_NAME, MAX_BYTES))
         specs = {_text(source): _made(made) for source, made in data["specs"].items()}
         headers = HeaderVersions(*(_pair(data["headers"][part]) for part in ("request", "response")))
-        return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, specs)
+        named = data.get("enums", {"content": "", "specs": {}})  # of packages without, as earlier releases made them
+        enums = Enums(_text(named["content"]), {_text(p): _text(h) for p, h in named["specs"].items()})
+        return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, enums, specs)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Manifest()
 
@@ -119,6 +138,8 @@ def manifest_text(manifest: Manifest) -> str:
     ]
     head = {name: getattr(manifest, name) for name in ("made_by", "package_hash")}
     head["headers"] = asdict(manifest.headers)
+    if manifest.enums.content:
+        head["enums"] = asdict(manifest.enums)
     return (
         "{\n"
         + "".join(f"  {json.dumps(name)}: {json.dumps(value)},\n" for name, value in head.items())

@@ -36,6 +36,7 @@ RESERVED_MODULES = frozenset(
         "decode_response",
         "encode_request",
         "encode_response",
+        "enums",
         "message",
         "names",
         "request",
@@ -45,7 +46,7 @@ RESERVED_MODULES = frozenset(
         "versions",
     }
 )
-"""Functions of a generated package, which a sub-package of that name would take the place of when it is imported."""
+"""Functions of a generated package, and its module of enums: a sub-package of that name would take their place."""
 
 RESERVED_PACKAGES = frozenset({"kipgen", "kipspark", "kipwire"})
 """Packages that generated code and its users need under their own names."""

@@ -151,6 +151,7 @@ class _Parser:
             ignorable=node.flag("ignorable"),
             map_key=node.flag("mapKey"),
             entity_type=None if (entity := node.text("entityType")) == "unknown" else entity,
+            enum=node.text("enum"),
             zero_copy=node.flag("zeroCopy"),
             wire=wire_form(node),
         )

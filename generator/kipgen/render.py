@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 
 import jinja2
 
 from kipgen import names
 from kipgen.code import Code, CodeEnvironment, comment, fit
+from kipgen.enum_spec import ERROR_CODE
 from kipgen.layout import MessageLayout, lay_out
 from kipgen.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.resources import template_folder
 from kipgen.runtime_names import RUNTIME_NAMES
-from kipgen.spec import MessageSpec
+from kipgen.spec import MessageSpec, StructSpec
 from kipgen.steps import fixed_code
 from kipwire.contract import LEVEL
 
@@ -53,6 +55,10 @@ class RegistryEntry:
     highest: int
     first_flexible: int
     headers: tuple[int, int] | None
+    folder: str
+    """The name of the folder of its spec."""
+    enum_fields: tuple[tuple[str, str], ...]
+    """The fields that may have an enum, each by class and attribute, with its name."""
 
 
 def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
@@ -68,7 +74,20 @@ def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
         highest=highest,
         first_flexible=highest + 1 if flexible.is_empty else flexible.lowest,
         headers=headers.before(spec),
+        folder=PurePath(spec.place.file).parent.name,
+        enum_fields=() if spec.valid_versions.is_empty else tuple(_enum_fields(spec)),
     )
+
+
+def _enum_fields(spec: MessageSpec) -> Iterator[tuple[str, str]]:
+    """The fields that say which enum they have, and those that follow from their name to be error codes."""
+    holders: list[MessageSpec | StructSpec] = [spec, *spec.structs]
+    for struct in holders:
+        for field in struct.fields:
+            is_error = field.type.element == "int16" and field.name.endswith(ERROR_CODE)
+            enum = field.enum or (ERROR_CODE if is_error else None)
+            if enum is not None:
+                yield f"{names.class_name(struct.name)}.{names.attribute_name(field.name)}", enum
 
 
 def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, Pieces]:
@@ -88,7 +107,7 @@ def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> d
 
 def render_package(package: str, entries: list[RegistryEntry]) -> Pieces:
     """The `__init__` of the whole package: its registry."""
-    return (_render("package.py.j2", package=comment(package), entries=entries, level=LEVEL),)
+    return (render("package.py.j2", package=comment(package), entries=entries, level=LEVEL),)
 
 
 def _layout(spec: MessageSpec, version: int, headers: HeaderVersions) -> MessageLayout:
@@ -112,8 +131,8 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
     structs = python_structs(layout)
     read_formats, write_formats = formats(structs)
     root = structs[-1]
-    classes = [_render("class.py.j2", struct=struct, message=layout if struct is root else None) for struct in structs]
-    head = _render(
+    classes = [render("class.py.j2", struct=struct, message=layout if struct is root else None) for struct in structs]
+    head = render(
         "head.py.j2",
         source=comment(source),
         message=layout,
@@ -130,7 +149,7 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
 
 def _same(layout: MessageLayout, origin: int, source: str) -> Pieces:
     """The module of a version that shares the code of an earlier one."""
-    return (_render("same.py.j2", source=comment(source), message=layout, origin=origin),)
+    return (render("same.py.j2", source=comment(source), message=layout, origin=origin),)
 
 
 def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> Pieces:
@@ -140,7 +159,7 @@ def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str)
         "all of one form." if len(forms) == 1 else f"the form changes with {', '.join(map(str, forms[1:]))}."
     )
     lines = [*textwrap.wrap(text, LINE_LENGTH - 4), "", *textwrap.wrap(versions, LINE_LENGTH - 4)]
-    return (_render("message.py.j2", source=comment(source), docstring=docstring_text(lines)),)
+    return (render("message.py.j2", source=comment(source), docstring=docstring_text(lines)),)
 
 
 def _imports(classes: str, *, has_formats: bool) -> Code:
@@ -176,7 +195,8 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _render(template: str, **values: object) -> str:
+def render(template: str, **values: object) -> str:
+    """A template of generated code filled with values that are fit for it."""
     return _environment().get_template(template).render({name: fit(value) for name, value in values.items()})
 
 

@@ -13,6 +13,11 @@ def schema_path() -> Path:
     return _first_existing("schemas/message-spec.schema.json")
 
 
+def enum_schema_path() -> Path:
+    """The JSON Schema of enums."""
+    return _first_existing("schemas/enum.schema.json")
+
+
 def template_folder() -> Path:
     """The folder of the templates that generated code is rendered from."""
     return _first_existing("templates")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -41,12 +42,12 @@ class Shape:
     broken: frozenset[JsonPath]
 
 
-def check_shape(document: Document) -> Shape:
-    """Check a document against the JSON Schema of the language."""
+def check_shape(document: Document, schema: Path | None = None) -> Shape:
+    """Check a document against a JSON Schema; that of message specs if none is given."""
     problems: list[Problem] = []
     broken: set[JsonPath] = set()
     instance: Any = document.value
-    errors: Iterable[Any] = _validator().iter_errors(instance)
+    errors: Iterable[Any] = _validator(schema or schema_path()).iter_errors(instance)
     for error in errors:
         for problem, path in _translate(document, error):
             if path not in broken:
@@ -75,8 +76,8 @@ def one_of(words: Iterable[object]) -> str:
 
 
 @functools.cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(schema_path().read_text(encoding="utf-8")))
+def _validator(schema: Path) -> Draft202012Validator:
+    return Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
 
 
 def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPath]]:
@@ -136,7 +137,7 @@ def out_of_range(name: str, value: object) -> tuple[str, str]:
 
 def _described(name: str) -> Any:
     """What the JSON Schema says of a property of messages or fields."""
-    schema: Any = _validator().schema
+    schema: Any = _validator(schema_path()).schema
     return (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
 
 
@@ -171,7 +172,7 @@ def _guess(word: object, known: Iterable[object]) -> str:
 def _meant_instead(document: Document, path: JsonPath) -> Iterator[JsonPath]:
     """The property that a misspelt one was meant to be: nothing is said about its absence."""
     if path and path in document.key_offsets:
-        schema: Any = _validator().schema
+        schema: Any = _validator(schema_path()).schema
         properties = schema["$defs"]["field"]["properties"] | schema["properties"]
         near = nearest(str(path[-1]), properties) if path[-1] not in properties else None
         if near is not None and (*path[:-1], near) not in document.key_offsets:

@@ -53,6 +53,8 @@ class FieldSpec:
     ignorable: bool = False
     map_key: bool = False
     entity_type: str | None = None
+    enum: str | None = None
+    """The enum of the package that names its numbers, or those of its elements."""
     zero_copy: bool = False
 
 

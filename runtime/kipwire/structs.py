@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import uuid
     from typing import Literal, Self
 
+    from kipwire.enums import NamedNumber
+
     Default = bool | int | float | str | bytes | uuid.UUID | tuple[()] | None
     Owner = type["Struct"] | None
     Role = Literal["value", "size", "checksum", "constant", "bits", "presence"]
@@ -233,6 +235,13 @@ class Field:
             return self._compact
         is_sized = self.array or self.element in ("string", "bytes", "records")
         return is_sized and self.owner is not None and self.owner.FLEXIBLE
+
+    @property
+    def enum(self) -> type[NamedNumber] | None:
+        """The enum that names its numbers, or those of its elements; None where the package has none for it."""
+        from kipwire.enums import enum_of  # here, since few programs ask
+
+        return None if self.owner is None else enum_of(self.owner, self.name)
 
     @property
     def json_name(self) -> str:

@@ -32,7 +32,7 @@ class DescribeAclsRequest(kipwire.FlexibleMessage):
         host_filter (string, nullable): Client host the entries shall apply to; null matches every host.
         operation (int8): Operation the entries shall be about: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7
             alter, 8 describe, 9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create
-            tokens, 14 describe tokens.
+            tokens, 14 describe tokens, 15 two-phase commit.
         permission_type (int8): Whether to look for denying or allowing entries: 1 any, 2 deny, 3 allow.
     """
 

@@ -34,7 +34,7 @@ class AclDescription(kipwire.Struct):
         host (string): Client host the entry applies to; * means any host.
         operation (int8): Operation the entry is about: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe,
             9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe
-            tokens.
+            tokens, 15 two-phase commit.
         permission_type (int8): Effect of the entry: 2 deny, 3 allow.
     """
 

@@ -118,7 +118,7 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
         member_epoch (int32): Epoch the member has reached, as given to it in its heartbeat response.
         previous_member_epoch (int32): Epoch the member had before, so that a member which missed the last response is
             still accepted.
-        state (int8): Where the member stands in reconciling: 0 stable, 1 still has to revoke tasks, 2 waits for tasks
+        state (int8): Where the member stands in reconciling: 1 stable, 2 still has to revoke tasks, 3 waits for tasks
             other members have not released.
         active_tasks ([]TaskIds): Tasks the member processes records for.
         standby_tasks ([]TaskIds): Tasks whose state the member replicates for a quick takeover.

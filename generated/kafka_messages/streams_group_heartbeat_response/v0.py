@@ -31,7 +31,8 @@ class Status(kipwire.FlexibleStruct):
 
     Attributes:
         status_code (int8): Kind of condition: 0 stale topology, 1 missing source topics, 2 incorrectly partitioned
-            topics, 3 missing internal topics, 4 application shutdown requested; newer brokers may use more.
+            topics, 3 missing internal topics, 4 application shutdown requested, 5 assignment delayed, 6 missing client
+            tags; newer brokers may use more.
         status_detail (string): Human-readable explanation of the condition.
     """
 

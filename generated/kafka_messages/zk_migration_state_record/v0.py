@@ -20,8 +20,8 @@ class ZkMigrationStateRecord(kipwire.FlexibleMessage):
     (KIP-866).
 
     Attributes:
-        zk_migration_state (int8): Stage of the migration: 0 none (the cluster was created with KRaft), 1 before the
-            metadata was copied, 2 migration with writes to both sides, 3 completed.
+        zk_migration_state (int8): Stage of the migration: 0 none (the cluster was created with KRaft), 1 migration with
+            writes to both sides, 2 before the metadata was copied, 3 completed, 4 still with ZooKeeper.
     """
 
     NAME = "ZkMigrationStateRecord"

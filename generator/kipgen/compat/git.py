@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kipgen.enum_spec import ENUM_SUFFIX
 from kipgen.source import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
     for entry in listing.split(b"\0")[:-1]:
         head, _, name = entry.partition(b"\t")
         mode, _, blob, size = head.decode().split()
-        if mode in _FILE_MODES and name.endswith(b".json"):
+        if mode in _FILE_MODES and name.endswith(b".json") and not name.endswith(ENUM_SUFFIX.encode()):
             if int(size) > MAX_BYTES:
                 raise GitError(f"{name.decode(errors='replace')} has more than {MAX_BYTES} bytes in {commit.name}")
             blobs[name.decode(errors="surrogateescape")] = blob

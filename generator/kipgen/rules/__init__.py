@@ -3,6 +3,7 @@
 from kipgen.rules import (
     defaults,
     encodings,
+    enums,
     fields,
     kafka,
     layout_fields,
@@ -25,6 +26,7 @@ _MODULES = (
     reserved_tags,
     defaults,
     encodings,
+    enums,
     layouts,
     layout_fields,
     layout_structs,

@@ -41,6 +41,23 @@ def layout(*fields: str, valid: str = "0-3", more: str = "", common: tuple[str, 
     return spec(*fields, type_="layout", valid=valid, flexible="none", more=more, common=common)
 
 
+def enum(*values: str, name: str = "Light", more: str = "") -> str:
+    """The text of an enum.
+
+    Args:
+        values: the values, each as JSON.
+        name: the enum's name.
+        more: properties to go last, as JSON.
+    """
+    lines = [f'"name": "{name}", "about": {_ENUM_ABOUT}', *([_list("values", values)] if values else [])]
+    return "{\n" + ",\n".join(f"  {line}" for line in [*lines, *([more] if more else [])]) + "\n}\n"
+
+
+def file_name(text: str, stem: str) -> str:
+    """The name of a file that an example may stand in."""
+    return f"{stem}.enum.json" if _ENUM_ABOUT in text else f"{stem}.json"
+
+
 def _list(name: str, items: tuple[str, ...]) -> str:
     return f'"{name}": [\n' + ",\n".join(f"    {item}" for item in items) + "\n  ]"
 
@@ -72,6 +89,7 @@ def _object(properties: dict[str, object], fields: Sequence[str] | None) -> str:
     return "{" + ", ".join(texts) + "}"
 
 
+_ENUM_ABOUT = '"A light."'
 ALPHA = field_of("int32")
 """The plainest field."""
 

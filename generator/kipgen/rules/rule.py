@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NotRequired, TypedDict, TypeVar, Unpack
 
 from kipgen.draft import Body, Draft, FieldDraft, Part
+from kipgen.enum_spec import EnumDraft
 from kipgen.problems import Problem, Severity
 
 
@@ -39,12 +40,14 @@ class Folder:
     entries: tuple[Entry, ...]
     is_complete: bool
     """Whether name, type and key of every file are known; if not, nothing can be said to be missing."""
+    enums: tuple[EnumDraft, ...] = ()
 
 
 T = TypeVar("T")
 Check = Callable[[Draft], Iterable[Finding]]
 PartCheck = Callable[[T, Draft], Iterable[Finding]]
 FolderCheck = Callable[[Folder], Iterable[Finding]]
+EnumCheck = Callable[[EnumDraft], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class Rule:
     """How bad it is in a spec that is meant for Kafka's own generator."""
     check: Check | None = None
     folder_check: FolderCheck | None = None
+    enum_check: EnumCheck | None = None
 
     def severity_for(self, kafka: bool) -> Severity | None:
         return self.kafka if kafka else self.severity
@@ -74,6 +78,10 @@ class Rule:
     def judge_folder(self, folder: Folder, kafka: bool) -> Iterator[Problem]:
         """What the rule finds between the messages of a folder."""
         return self._problems(self.folder_check, folder, kafka)
+
+    def judge_enum(self, draft: EnumDraft, kafka: bool) -> Iterator[Problem]:
+        """What the rule finds in one enum."""
+        return self._problems(self.enum_check, draft, kafka)
 
     def _problems(self, check: Callable[[T], Iterable[Finding]] | None, judged: T, kafka: bool) -> Iterator[Problem]:
         severity = self.severity_for(kafka)
@@ -206,6 +214,11 @@ def _is_any_broken(fields: Iterable[FieldDraft]) -> bool:
     return any(field.part.broken for field in fields)
 
 
+def enum_rule(**profile: Unpack[Profile]) -> Callable[[EnumCheck], Rule]:
+    """Make a rule of a function that judges an enum."""
+    return lambda check: _rule(_id_of(check), profile, enum_check=check)
+
+
 def _is_layout(draft: Draft) -> bool:
     """Whether the message is known to be a layout that has versions."""
     return draft.message.is_layout and not draft.is_retired and draft.part.broken.isdisjoint(("type", "validVersions"))
@@ -215,7 +228,13 @@ def _id_of(function: Callable[..., object]) -> str:
     return function.__name__.replace("_", "-")
 
 
-def _rule(id_: str, profile: Profile, check: Check | None = None, folder_check: FolderCheck | None = None) -> Rule:
+def _rule(
+    id_: str,
+    profile: Profile,
+    check: Check | None = None,
+    folder_check: FolderCheck | None = None,
+    enum_check: EnumCheck | None = None,
+) -> Rule:
     good, bad = profile["good"], profile["bad"]
     return Rule(
         id=id_,
@@ -226,4 +245,5 @@ def _rule(id_: str, profile: Profile, check: Check | None = None, folder_check: 
         kafka=profile.get("kafka", "error"),
         check=check,
         folder_check=folder_check,
+        enum_check=enum_check,
     )

@@ -9,13 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from kafka_messages.enums import ErrorCode
 from kipspark.messages.choice import KAFKA
 from kipwire import KipwireError, Message
 from kipwire.garbage import no_garbage_collection
 from kipwire.registry import Registry, registry_of
 from kipwire.structs import Struct
 
-_CODES = pa.list_(pa.struct([("path", pa.string()), ("code", pa.int16()), ("count", pa.int64())]))
+_CODES = pa.list_(
+    pa.struct([("path", pa.string()), ("code", pa.int16()), ("error", pa.string()), ("count", pa.int64())])
+)
 _TAGS = pa.list_(pa.struct([("path", pa.string()), ("tag", pa.int32()), ("bytes", pa.int64())]))
 
 INSPECTED = ("frame", "error")
@@ -74,6 +77,12 @@ def api_name(api_key: int) -> str:
     return f"API {api_key}"
 
 
+def error_name(code: int) -> str | None:
+    """Such as `UNKNOWN_MEMBER_ID`; None where Kafka has no error of that code."""
+    error = ErrorCode.find(code)
+    return None if error is None else error.name
+
+
 def _found(
     direction: str, api_key: int | None, version: int, frame: bytes | None, missing: str | None
 ) -> dict[str, Any]:
@@ -90,7 +99,10 @@ def _found(
     _look(body, "", codes, tags)
     return {
         **found,
-        "error_codes": [{"path": path, "code": code, "count": count} for (path, code), count in codes.items()],
+        "error_codes": [
+            {"path": path, "code": code, "error": error_name(code), "count": count}
+            for (path, code), count in codes.items()
+        ],
         "unknown_tags": tags,
         "software_name": getattr(body, "client_software_name", None),
         "software_version": getattr(body, "client_software_version", None),

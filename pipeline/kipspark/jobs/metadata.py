@@ -15,6 +15,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from kafka_messages.enums import ConfigResourceType
 from kipspark.functions import from_metadata
 from kipspark.messages.records import types_of
 
@@ -22,7 +23,7 @@ TOPIC = "__cluster_metadata"
 
 _BEGIN, _END, _ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
 _LEADER_UNCHANGED = -2
-_RESOURCES = {2: "topic", 4: "broker", 8: "broker logger", 16: "client metrics", 32: "group"}
+_RESOURCES = {int(one): one.name.lower().replace("_", " ") for one in ConfigResourceType if one}
 _CHANGE_NOTHING = ("NoOpRecord", _BEGIN, _END, _ABORT)
 
 
@@ -190,7 +191,7 @@ def configs(counting: DataFrame) -> DataFrame:
     names = reduce(
         lambda case, one: case.when(sf.col("record.resource_type") == one[0], one[1]),
         list(_RESOURCES.items())[1:],
-        sf.when(sf.col("record.resource_type") == 2, _RESOURCES[2]),
+        sf.when(sf.col("record.resource_type") == min(_RESOURCES), _RESOURCES[min(_RESOURCES)]),
     )
     latest = (
         _of_type(counting, "ConfigRecord")

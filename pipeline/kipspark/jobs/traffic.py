@@ -88,14 +88,17 @@ def by_api(paired: DataFrame) -> DataFrame:
 
 
 def errors(paired: DataFrame) -> DataFrame:
-    """Error codes other than 0: api, api_version, client_id, path, code, and the number of responses and of fields.
+    """Error codes other than 0, with what they mean.
+
+    Columns: api, api_version, client_id, path, code, error (its name, null where Kafka has none), responses and fields:
+    the number of each.
 
     Args:
         paired: of `exchanges`.
     """
     return (
         paired.select("api", "api_version", "client_id", sf.explode("error_codes").alias("found"))
-        .groupBy("api", "api_version", "client_id", "found.path", "found.code")
+        .groupBy("api", "api_version", "client_id", "found.path", "found.code", "found.error")
         .agg(sf.count(sf.lit(1)).alias("responses"), sf.sum("found.count").alias("fields"))
     )
 

@@ -17,7 +17,7 @@ import pytest
 
 import kafka_messages
 from kafka_messages.describe_topic_partitions_request.v0 import TopicRequest
-from kipgen.inspect import inspect_message
+from kipgen.inspect import inspect_message, inspect_request
 from kipgen.inspect_html import page
 from kipgen.inspect_input import parse_hex
 from kipgen.inspect_json import json_form
@@ -76,6 +76,7 @@ def test_json_has_every_byte_once() -> None:
         "size": 4,
         "bytes": "00000001",
         "value": 1,
+        "name": None,
     }
     assert form["error"]["offset"] == form["error"]["rest_offset"] == len(data)
     assert json_form(inspected(data))["error"] is None
@@ -305,3 +306,31 @@ def test_what_cannot_be_inspected_is_said_in_a_line(
     done = command_line.call("inspect", *arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
     assert done.returncode == 2, done.stdout
     assert said in done.stderr
+
+
+def test_numbers_are_shown_with_their_names() -> None:
+    cls: Any = kafka_messages.message("DescribeAclsRequest", 2)
+    data = cls(operation=15, permission_type=99).encode()
+    inspection = inspect_message(cls, data)
+    values = [line.split("int8")[1].strip() for line in as_text(inspection) if " int8 " in line]
+    assert values == ["0 UNKNOWN", "3 LITERAL", "15 TWO_PHASE_COMMIT", "99"]
+    named = {it["path"]: (it["value"], it["name"]) for it in json_form(inspection)["elements"] if it["role"] == "value"}
+    assert named["operation"] == (15, "TWO_PHASE_COMMIT")
+    assert named["permission_type"] == (99, None)
+    assert named["resource_type_filter"] == (0, "UNKNOWN")
+
+
+def test_elements_of_arrays_and_headers_are_shown_with_their_names() -> None:
+    cls: Any = kafka_messages.message("ListConfigResourcesRequest", 1)
+    frame = kafka_messages.encode_request(cls(resource_types=[2, 3]), correlation_id=1)
+    inspection = inspect_request(kafka_messages.REGISTRY, frame)
+    names = {it.path: it.name for it in inspection.pieces if it.role == "value"}
+    assert names["request_api_key"] == "LIST_CONFIG_RESOURCES"
+    assert names["request_api_version"] is None
+    assert (names["resource_types[0]"], names["resource_types[1]"]) == ("TOPIC", None)
+
+
+def test_page_explains_the_name_of_a_number() -> None:
+    text = page(inspect_message(kafka_messages.message("HeartbeatResponse", 4), bytes.fromhex("00000000001900")))
+    assert ">25 UNKNOWN_MEMBER_ID<" in text
+    assert "UNKNOWN_MEMBER_ID: The group has no member of this id; join again." in text

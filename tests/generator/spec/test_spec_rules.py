@@ -11,7 +11,7 @@ import pytest
 
 from kipgen import rules
 from kipgen.check import read_file, read_folder
-from kipgen.rules.examples import spec
+from kipgen.rules.examples import file_name, spec
 from kipgen.types import Encoding
 from kipgen.versions import Versions
 
@@ -25,13 +25,12 @@ pytestmark = pytest.mark.same_without_kernel
 
 
 def _judged(folder: Path, texts: tuple[str, ...], rule: Rule, kafka: bool) -> tuple[Problem, ...]:
-    for index, text in enumerate(texts):
-        (folder / f"{index}.json").write_text(text, encoding="utf-8")
+    files = [folder / file_name(text, str(index)) for index, text in enumerate(texts)]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text, encoding="utf-8")
     if rule.folder_check is not None:
         return read_folder(folder, kafka=kafka)[1]
-    return tuple(
-        problem for index in range(len(texts)) for problem in read_file(folder / f"{index}.json", kafka=kafka).problems
-    )
+    return tuple(problem for file in files for problem in read_file(file, kafka=kafka).problems)
 
 
 # Every rule by itself

@@ -98,6 +98,8 @@ def test_traffic_pairs_every_response_with_its_request(frames: DataFrame) -> Non
     assert ("kp-cons-1", "kafka-python 3.0.12") in clients
     aborted = [row for row in rows(traffic.errors(paired)) if row["code"] == 51 and row["api"] == "AddOffsetsToTxn"]
     assert [row["responses"] for row in aborted] == [6]
+    assert {row["error"] for row in aborted} == {"CONCURRENT_TRANSACTIONS"}
+    assert {row["code"] for row in rows(traffic.errors(paired)) if row["error"] is None} == set()
 
 
 def test_metadata_is_that_of_a_time(log: DataFrame) -> None:

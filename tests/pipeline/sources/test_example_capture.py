@@ -97,9 +97,8 @@ def test_line_tells_the_error_codes_before_the_content(script: ModuleType, capsy
     script.main(["--all", "--width", "200"])
     lines = capsys.readouterr().out.splitlines()
     lines_with_two = [line for line in lines if "← AddPartitionsToTxn v3" in line and "error_code" in line]
-    assert any(
-        line.endswith(" 34  2x partition_error_code=51 results_by_topic_v3_and_below[1]") for line in lines_with_two
-    )
+    expected = " 34  2x partition_error_code=51 CONCURRENT_TRANSACTIONS results_by_topic_v3_and_below[1]"
+    assert any(line.endswith(expected) for line in lines_with_two)
     assert any("→ Produce v9 " in line and "topic_data[1]" in line and "acks=-1" in line for line in lines)
 
 

@@ -1,0 +1,103 @@
+"""Names for numbers: what the classes in the module `enums` of a generated package are made of.
+
+Values in messages stay plain ints, since peers may send numbers that nobody here has a name for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from functools import lru_cache
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+MODULE = "enums"
+"""The module of a generated package that has its enums."""
+
+
+class NamedNumber(IntEnum):
+    """A number that has a name. Wherever a message takes an int it takes this, too."""
+
+    about: str
+    """What it stands for."""
+    kip: int | None
+    """The number of the KIP that introduced it, where one did and that is known."""
+
+    def __new__(cls, value: int, about: str = "", kip: int | None = None) -> Self:
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.about = about
+        member.kip = kip
+        return member
+
+    @classmethod
+    def find(cls, number: int) -> Self | None:
+        """The member with that number; None where there is none, so that any number may be asked for."""
+        found = cls._value2member_map_.get(number)
+        return found if isinstance(found, cls) else None
+
+    @classmethod
+    def text(cls, number: int) -> str:
+        """The number with its name, as in `25 UNKNOWN_MEMBER_ID`; the number alone where it has none."""
+        found = cls.find(number)
+        return str(int(number)) if found is None else f"{int(number)} {found.name}"
+
+
+class ErrorNumber(NamedNumber):
+    """The number of an error."""
+
+    retriable: bool
+    """Whether the same request may succeed when it is sent again."""
+
+    def __new__(cls, value: int, retriable: bool = False, about: str = "", kip: int | None = None) -> Self:
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.about = about
+        member.kip = kip
+        member.retriable = retriable
+        return member
+
+
+class MessageNumber(NamedNumber):
+    """The number that a message is found by."""
+
+    message: str
+    """The name of the message in the package; of an API, that of its request."""
+    versions: range
+    """The versions that the package has classes for; empty where the message is retired."""
+
+    def __new__(cls, value: int, message: str = "", lowest: int = 0, highest: int = -1) -> Self:
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.about = ""
+        member.kip = None
+        member.message = message
+        member.versions = range(lowest, highest + 1)
+        return member
+
+
+def enum_of(owner: type, attribute: str) -> type[NamedNumber] | None:
+    """The enum that names the numbers of an attribute, or of its elements; None where its package has none for it.
+
+    Args:
+        owner: the generated class that has the attribute.
+        attribute: its name.
+    """
+    package, _, module = owner.__module__.rpartition(".")[0].rpartition(".")
+    return _fields(package).get(f"{module}.{owner.__name__}.{attribute}")
+
+
+@lru_cache(maxsize=64)
+def _fields(package: str) -> Mapping[str, type[NamedNumber]]:
+    """The enums of the fields of a package, by module, class and attribute."""
+    name = f"{package}.{MODULE}"
+    try:
+        found: Mapping[str, type[NamedNumber]] = import_module(name).FIELDS
+    except ModuleNotFoundError as error:
+        if error.name not in (name, package):
+            raise
+        return {}
+    return found
