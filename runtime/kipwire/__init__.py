@@ -5,12 +5,16 @@ from kipwire.errors import (
     ConversionError,
     DecodeError,
     EncodeError,
+    FrameError,
     JsonError,
     KipwireError,
+    LeftOverError,
     LevelError,
     Malformed,
     MissingExtraError,
     PackageError,
+    UnknownApiKeyError,
+    UnknownVersionError,
     UnsupportedVersionError,
 )
 from kipwire.messages import Message
@@ -23,9 +27,11 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "Field",
+    "FrameError",
     "JsonError",
     "KipwireError",
     "LazyStruct",
+    "LeftOverError",
     "LevelError",
     "Malformed",
     "Message",
@@ -33,8 +39,11 @@ __all__ = [
     "PackageError",
     "Rows",
     "Struct",
+    "UnknownApiKeyError",
     "UnknownTaggedFields",
+    "UnknownVersionError",
     "UnsupportedVersionError",
+    "build",
     "convert",
     "native",
     "slots_of",
@@ -42,12 +51,12 @@ __all__ = [
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.conversion import convert
+    from kipwire.conversion import build, convert
 
 
 def __getattr__(name: str) -> object:
-    if name == "convert":  # few programs convert, and all of them import kipwire
-        from kipwire.conversion import convert
+    if name in ("build", "convert"):  # few programs convert, and all of them import kipwire
+        from kipwire import conversion
 
-        return convert
+        return getattr(conversion, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
