@@ -6,7 +6,8 @@ import re
 
 _SIZE_BYTES = 4
 _TLS = re.compile(rb"[\x14-\x17]\x03[\x00-\x04]", re.DOTALL)
-_HTTP = re.compile(rb"(?:GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH|PRI) |HTTP/")
+_HTTP = re.compile(rb"GET |HEAD|POST|PUT |DELE|CONN|OPTI|TRAC|PATC|PRI |HTTP")
+"""The first four bytes of its methods, which are all that a size of a frame shows, and of its responses."""
 _TEXT = re.compile(rb"[\x20-\x7e\r\n\t]{8}")
 _SHOWN = 16
 

@@ -49,9 +49,9 @@ class _ByName(type):
 class RequestHeader(Message, metaclass=_ByName):
     """What type checkers know of the header of a request. The header itself is of the package's own class."""
 
-    __slots__ = ()
-
-    if TYPE_CHECKING:
+    if not TYPE_CHECKING:
+        __slots__ = ()
+    else:
         request_api_key: int
         request_api_version: int
         correlation_id: int
@@ -64,9 +64,9 @@ class RequestHeader(Message, metaclass=_ByName):
 class ResponseHeader(Message, metaclass=_ByName):
     """What type checkers know of the header of a response. The header itself is of the package's own class."""
 
-    __slots__ = ()
-
-    if TYPE_CHECKING:
+    if not TYPE_CHECKING:
+        __slots__ = ()
+    else:
         correlation_id: int
         unknown_tagged_fields: dict[int, bytes]
         """Of flexible versions alone."""

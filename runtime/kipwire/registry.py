@@ -106,6 +106,11 @@ class Registry:
         """
         return self._class(self._keyed(self._requests, "request", api_key), version)
 
+    def has_request(self, api_key: int, version: int) -> bool:
+        """Whether the package has a request of that key in that version."""
+        entry = self._requests.get(api_key)
+        return entry is not None and version in entry.versions
+
     def response(self, api_key: int, version: int) -> type[Message]:
         """The class of a response.
 
@@ -248,7 +253,7 @@ class Registry:
         if header is None:
             cls = self._header_class("RequestHeader", body)
             has_client_id = any(field.name == "client_id" for field in cls.ATTRIBUTES)  # version 0 has none
-            header = cls(
+            made: Message = cls(
                 request_api_key=body.API_KEY,
                 request_api_version=body.VERSION,
                 correlation_id=correlation_id,
@@ -258,7 +263,8 @@ class Registry:
             if correlation_id is not None or client_id is not None:
                 raise TypeError("give a correlation id and a client id, or a header that has them")
             frames.expect_header(header, self._header_class("RequestHeader", body), body)
-        return header.encode() + body.encode()
+            made = header
+        return made.encode() + body.encode()
 
     @overload
     def encode_response(self, body: Message, correlation_id: int) -> bytes: ...
@@ -279,12 +285,13 @@ class Registry:
             EncodeError: a value does not fit its field, or the header is of another version.
         """
         if header is None:
-            header = self._header_class("ResponseHeader", body)(correlation_id=correlation_id)
+            made: Message = self._header_class("ResponseHeader", body)(correlation_id=correlation_id)
         else:
             if correlation_id is not None:
                 raise TypeError("give a correlation id, or a header that has one")
             frames.expect_header(header, self._header_class("ResponseHeader", body), body)
-        return header.encode() + body.encode()
+            made = header
+        return made.encode() + body.encode()
 
     def with_header(self, name: str) -> Registry:
         """The registry that has a header: this one, or Kafka's where the package has none of its own.
