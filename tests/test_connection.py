@@ -361,6 +361,15 @@ def test_frames_of_unknown_requests_are_passed_on() -> None:
         _ = event.body
 
 
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5, 99])
+def test_a_client_reads_the_refusal_of_whatever_version_it_asked_in(version: int) -> None:
+    client = ClientConnection(REGISTRY)
+    client.send_frame(b"\0\x12" + version.to_bytes(2) + b"\0\0\0\0")
+    (event,) = answers(client, REFUSED)
+    assert isinstance(event.body, versions_v0.ApiVersionsResponse)
+    assert (event.body.error_code, event.rest) == (35, b"")
+
+
 # SASL.
 
 

@@ -15,7 +15,7 @@ PRODUCE_KEY = 0
 """The one API whose requests may go without an answer."""
 
 _INT16 = struct.Struct(">h")
-_UVARINT_BYTES = 5
+_UVARINT_BITS = 35
 
 
 def is_answered(registry: Registry, frame: bytes, api_key: int, version: int) -> bool:
@@ -54,10 +54,11 @@ def _end_of_string(frame: bytes, at: int, compact: bool) -> int:
     if not compact:
         (size,) = _INT16.unpack_from(frame, at)
         return at + _INT16.size + max(int(size), 0)
-    size = 0
-    for number in range(_UVARINT_BYTES):
-        byte = frame[at + number]
-        size |= (byte & 0x7F) << 7 * number
-        if byte < 0x80:
-            break
-    return at + number + 1 + max(size - 1, 0)
+    size = shift = 0
+    while shift < _UVARINT_BITS:
+        size |= (frame[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if frame[at - 1] < 0x80:
+            return at + max(size - 1, 0)
+    return len(frame)  # where nothing can be read
