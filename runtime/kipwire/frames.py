@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     R_co = TypeVar("R_co", covariant=True)
 
     class Asks(Protocol[R_co]):
-        """The class of a request, which knows that of its response."""
+        """The class of a request, which knows that of its response; the class itself, not an instance."""
 
         @property
         def RESPONSE(self) -> type[R_co]: ...  # noqa: N802 - the name of a constant of generated classes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import overload
 
-from kipwire import frames
 from kipwire.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError
 from kipwire.messages import content_of
 
@@ -148,6 +147,8 @@ class Registry:
                 `UnknownApiKeyError` and `UnknownVersionError` where the package has no such request, `LeftOverError`
                 where bytes follow the body: `read_request` gives them.
         """
+        from kipwire import frames  # not every program has frames
+
         header, body, rest = self.read_request(frame)
         if rest:
             frames.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
@@ -159,6 +160,8 @@ class Registry:
         Raises:
             DecodeError: as `decode_request`, but for the `LeftOverError`.
         """
+        from kipwire import frames
+
         if type(frame) is not bytes:
             frame = content_of(frame)
         try:
@@ -170,7 +173,7 @@ class Registry:
         return frames.FrameAndRest(header, body, frame[end:])
 
     @overload
-    def decode_response(self, frame: bytes, cls: type[Asks[M]], /) -> Frame[ResponseHeader, M]: ...
+    def decode_response(self, frame: bytes, cls: Asks[M], /) -> Frame[ResponseHeader, M]: ...
     @overload
     def decode_response(self, frame: bytes, cls: type[M], /) -> Frame[ResponseHeader, M]: ...
     @overload
@@ -193,13 +196,15 @@ class Registry:
             UnsupportedVersionError: the package has no response of that key (`UnknownApiKeyError`), or not in that
                 version (`UnknownVersionError`).
         """
+        from kipwire import frames
+
         header, body, rest = self.read_response(frame, api_key, version)
         if rest:
             frames.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
         return frames.Frame(header, body)
 
     @overload
-    def read_response(self, frame: bytes, cls: type[Asks[M]], /) -> FrameAndRest[ResponseHeader, M]: ...
+    def read_response(self, frame: bytes, cls: Asks[M], /) -> FrameAndRest[ResponseHeader, M]: ...
     @overload
     def read_response(self, frame: bytes, cls: type[M], /) -> FrameAndRest[ResponseHeader, M]: ...
     @overload
@@ -211,6 +216,8 @@ class Registry:
             DecodeError: as `decode_response`, but for the `LeftOverError`.
             UnsupportedVersionError: as `decode_response`.
         """
+        from kipwire import frames
+
         if type(frame) is not bytes:
             frame = content_of(frame)
         asked = self._answer(api_key, version, frame)
@@ -262,6 +269,8 @@ class Registry:
         else:
             if correlation_id is not None or client_id is not None:
                 raise TypeError("give a correlation id and a client id, or a header that has them")
+            from kipwire import frames
+
             frames.expect_header(header, self._header_class("RequestHeader", body), body)
             made = header
         return made.encode() + body.encode()
@@ -289,6 +298,8 @@ class Registry:
         else:
             if correlation_id is not None:
                 raise TypeError("give a correlation id, or a header that has one")
+            from kipwire import frames
+
             frames.expect_header(header, self._header_class("ResponseHeader", body), body)
             made = header
         return made.encode() + body.encode()
@@ -305,6 +316,8 @@ class Registry:
 
     def _requested(self, frame: bytes) -> type[Message]:
         """The class of a request, by the first bytes of its frame."""
+        from kipwire import frames
+
         api_key, version = frames.key_and_version(frame)
         try:
             return self.request(api_key, version)
@@ -321,6 +334,8 @@ class Registry:
         try:
             return self.response(api_key, version)
         except UnsupportedVersionError as error:
+            from kipwire import frames
+
             is_known = api_key in self._responses
             if api_key == frames.API_VERSIONS_KEY and is_known and 0 in self._responses[api_key].versions:
                 oldest = self.response(api_key, 0)
