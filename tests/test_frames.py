@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, assert_type
 
 import pytest
 
 import kafka_messages
 import kipwire
 from kafka_messages.api_versions_response import v0, v1, v5
+from kafka_messages.metadata_request import v13 as metadata_request_v13
 from kafka_messages.metadata_request.v12 import MetadataRequest
+from kafka_messages.metadata_response import v13 as metadata_response_v13
 from kafka_messages.metadata_response.v12 import MetadataResponse
 from kipwire import DecodeError, EncodeError, Message, UnsupportedVersionError
-from kipwire.frames import RequestHeader, ResponseHeader
+from kipwire.frames import Frame, RequestHeader, ResponseHeader
 
 REQUEST = kafka_messages.encode_request(MetadataRequest(), 7, "me")
 RESPONSE = kafka_messages.encode_response(MetadataResponse(controller_id=1), 7)
@@ -292,3 +294,31 @@ def test_what_is_built_takes_structs_of_any_version_and_unknown_tagged_fields() 
 def test_values_of_wrong_types_are_refused_when_they_are_written(values: dict[str, Any]) -> None:
     with pytest.raises(EncodeError, match="topics"):
         build("MetadataRequest", 12, values).encode()
+
+
+# What type checkers know: mypy and pyright look at this file, too.
+
+
+def test_type_checkers_know_headers_and_bodies() -> None:
+    header, body = kafka_messages.decode_request(REQUEST)
+    assert_type(header, RequestHeader)
+    assert_type(header.client_id, str | None)
+    assert_type(body, Message)
+    assert_type(kafka_messages.decode_response(RESPONSE, MetadataResponse).body, MetadataResponse)
+    assert_type(kafka_messages.decode_response(RESPONSE, MetadataRequest).body, MetadataResponse)
+    assert_type(kafka_messages.decode_response(RESPONSE, 3, 12), Frame[ResponseHeader, Message])
+    assert_type(kafka_messages.REGISTRY.read_response(RESPONSE, MetadataRequest).body, MetadataResponse)
+    assert_type(kafka_messages.REGISTRY.read_request(REQUEST).header.correlation_id, int)
+    assert_type(MetadataRequest.RESPONSE, type[MetadataResponse])
+    assert_type(MetadataRequest.RESPONSE.REQUEST, type[MetadataRequest])
+
+
+def test_type_checkers_know_partners_of_versions_that_share_code() -> None:
+    assert_type(metadata_request_v13.MetadataRequest.RESPONSE, type[metadata_response_v13.MetadataResponse])
+    assert_type(metadata_response_v13.MetadataResponse.REQUEST, type[metadata_request_v13.MetadataRequest])
+
+
+def test_type_checkers_know_what_is_converted_and_built() -> None:
+    assert_type(kipwire.convert(MetadataResponse(), metadata_response_v13.MetadataResponse).VERSION, int)
+    assert_type(kipwire.convert(MetadataResponse(), 11), Message)
+    assert_type(kipwire.build(MetadataRequest, {}), MetadataRequest)
