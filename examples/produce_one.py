@@ -52,10 +52,11 @@ class Broker:
     async def agree(self) -> None:
         """Ask which versions the broker has; in an older one, if it does not know the newest (KIP-511)."""
         software = {"client_software_name": "produce-one", "client_software_version": "1"}
-        version: int | None = kafka_messages.REGISTRY.api_versions()[API_VERSIONS][-1]
-        while version is not None:
+        answer = await self.ask(API_VERSIONS, software, kafka_messages.versions("ApiVersionsRequest")[-1])
+        if (version := version_to_retry(kafka_messages.REGISTRY, answer)) is not None:
             answer = await self.ask(API_VERSIONS, software, version)
-            version = version_to_retry(kafka_messages.REGISTRY, answer)
+        if answer.error_code:
+            raise Failed(f"the broker does not say its versions: error code {answer.error_code}")
         self.versions = common_versions(kafka_messages.REGISTRY, answer)
 
 
@@ -76,7 +77,7 @@ async def leader_of(broker: Broker, topic: str) -> tuple[str, int, Any]:
         if first is not None and first.leader_id in addresses:
             return (*addresses[first.leader_id], found)
         await asyncio.sleep(0.25)
-    raise Failed(f"partition 0 of {topic} has no leader; error code {found.error_code}")
+    raise Failed(f"partition 0 of {topic} has no leader")
 
 
 async def produce(host: str, port: int, topic: str, value: bytes) -> int:

@@ -14,7 +14,7 @@ from kipwire.errors import (
     UnknownApiKeyError,
     UnknownVersionError,
 )
-from kipwire.messages import Message
+from kipwire.messages import Message, content_of
 from kipwire.versions import in_version
 
 TYPE_CHECKING = False
@@ -182,8 +182,8 @@ def refuse_rest(body: Message, frame: bytes, rest: bytes, api_key: int, version:
     """Raise the error of a frame with bytes after its message."""
     from kipwire.words import left_over  # only errors need it
 
-    reason = left_over(len(rest), "the message")
-    error = LeftOverError(body.NAME, body.VERSION, "", len(frame) - len(rest), reason)
+    end = len(content_of(frame)) - len(rest)
+    error = LeftOverError(body.NAME, body.VERSION, "", end, left_over(len(rest), "the message"))
     raise error.of(api_key, version, correlation_id)
 
 

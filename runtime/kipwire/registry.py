@@ -59,6 +59,8 @@ class Registry:
 
     def __init__(self, package: str, entries: tuple[Entry, ...]) -> None:
         self.package = package
+        self._classes: dict[tuple[str, int], type[Message]] = {}
+        """Those that have been asked for."""
         self._by_name = {entry.name: entry for entry in entries}
         self._requests = {entry.api_key: entry for entry in entries if entry.type == "request"}
         self._responses = {entry.api_key: entry for entry in entries if entry.type == "response"}
@@ -147,12 +149,12 @@ class Registry:
                 `UnknownApiKeyError` and `UnknownVersionError` where the package has no such request, `LeftOverError`
                 where bytes follow the body: `read_request` gives them.
         """
-        from kipwire import frames  # not every program has frames
+        from kipwire.frames import Frame, refuse_rest  # not every program has frames
 
-        header, body, rest = self.read_request(frame)
+        header, body, rest = self._read_request(frame)
         if rest:
-            frames.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
-        return frames.Frame(header, body)
+            refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
+        return Frame(header, body)
 
     def read_request(self, frame: bytes) -> FrameAndRest[RequestHeader, Message]:
         """A request frame as `decode_request` reads it, with what is left over after the body: (header, body, rest).
@@ -160,17 +162,9 @@ class Registry:
         Raises:
             DecodeError: as `decode_request`, but for the `LeftOverError`.
         """
-        from kipwire import frames
+        from kipwire.frames import FrameAndRest
 
-        if type(frame) is not bytes:
-            frame = content_of(frame)
-        try:
-            body_class = self._requested(frame)
-            header, body_at = self._header_class("RequestHeader", body_class).read(frame)
-            body, end = body_class.read(frame, body_at)
-        except DecodeError as error:
-            raise frames.explained_request(error, frame) from None
-        return frames.FrameAndRest(header, body, frame[end:])
+        return FrameAndRest(*self._read_request(frame))
 
     @overload
     def decode_response(self, frame: bytes, cls: Asks[M], /) -> Frame[ResponseHeader, M]: ...
@@ -196,12 +190,12 @@ class Registry:
             UnsupportedVersionError: the package has no response of that key (`UnknownApiKeyError`), or not in that
                 version (`UnknownVersionError`).
         """
-        from kipwire import frames
+        from kipwire.frames import Frame, refuse_rest
 
-        header, body, rest = self.read_response(frame, api_key, version)
+        header, body, rest = self._read_response(frame, api_key, version)
         if rest:
-            frames.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
-        return frames.Frame(header, body)
+            refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
+        return Frame(header, body)
 
     @overload
     def read_response(self, frame: bytes, cls: Asks[M], /) -> FrameAndRest[ResponseHeader, M]: ...
@@ -216,22 +210,9 @@ class Registry:
             DecodeError: as `decode_response`, but for the `LeftOverError`.
             UnsupportedVersionError: as `decode_response`.
         """
-        from kipwire import frames
+        from kipwire.frames import FrameAndRest
 
-        if type(frame) is not bytes:
-            frame = content_of(frame)
-        asked = self._answer(api_key, version, frame)
-        try:
-            header, body_at = self._header_class("ResponseHeader", asked).read(frame)
-            body_class = frames.class_of_answer(asked, frame, body_at)
-            body, end = body_class.read(frame, body_at)
-        except DecodeError as error:
-            raise frames.explained_response(error, frame, asked.API_KEY, asked.VERSION) from None
-        if body_class is not asked and isinstance(api_key, type):
-            from kipwire.conversion import convert  # only such answers need it
-
-            body = convert(body, asked)
-        return frames.FrameAndRest(header, body, frame[end:])
+        return FrameAndRest(*self._read_response(frame, api_key, version))
 
     @overload
     def encode_request(self, body: Message, correlation_id: int, client_id: str | None = None) -> bytes: ...
@@ -314,15 +295,50 @@ class Registry:
             return self
         return registry_of(KAFKA_PACKAGE)
 
+    def _read_request(self, frame: bytes) -> tuple[Any, Message, bytes]:
+        """Header and body of a request, and what is left over."""
+        if type(frame) is not bytes:
+            frame = content_of(frame)
+        try:
+            body_class = self._requested(frame)
+            header, body_at = self._header_class("RequestHeader", body_class).read(frame)
+            body, end = body_class.read(frame, body_at)
+            return header, body, frame[end:]
+        except DecodeError as error:
+            from kipwire.frames import explained_request  # only errors need it
+
+            raise explained_request(error, frame) from None
+
+    def _read_response(self, frame: bytes, api_key: Any, version: Any) -> tuple[Any, Message, bytes]:
+        """Header and body of a response, and what is left over."""
+        from kipwire.frames import class_of_answer
+
+        if type(frame) is not bytes:
+            frame = content_of(frame)
+        asked = self._answer(api_key, version, frame)
+        try:
+            header, body_at = self._header_class("ResponseHeader", asked).read(frame)
+            body_class = class_of_answer(asked, frame, body_at)
+            body, end = body_class.read(frame, body_at)
+        except DecodeError as error:
+            from kipwire.frames import explained_response  # only errors need it
+
+            raise explained_response(error, frame, asked.API_KEY, asked.VERSION) from None
+        if body_class is not asked and isinstance(api_key, type):
+            from kipwire.conversion import convert  # only such answers need it
+
+            body = convert(body, asked)
+        return header, body, frame[end:]
+
     def _requested(self, frame: bytes) -> type[Message]:
         """The class of a request, by the first bytes of its frame."""
-        from kipwire import frames
+        from kipwire.frames import key_and_version, unknown_request
 
-        api_key, version = frames.key_and_version(frame)
+        api_key, version = key_and_version(frame)
         try:
             return self.request(api_key, version)
         except UnsupportedVersionError as error:
-            raise frames.unknown_request(frame, str(error), is_api_known=api_key in self._requests) from None
+            raise unknown_request(frame, str(error), is_api_known=api_key in self._requests) from None
 
     def _answer(self, api_key: Any, version: Any, frame: bytes) -> type[Message]:
         """The class of a response, by what its receiver knows of the request."""
@@ -361,8 +377,11 @@ class Registry:
         raise UnsupportedVersionError(f"{self.package} has no version {version} of {entry.name}; it has {known}")
 
     def _class(self, entry: Entry, version: int) -> type[Message]:
-        module = import_module(f"{self.package}.{entry.module}.v{self._supported(entry, version)}")
-        found: type[Message] = getattr(module, module.__all__[-1])  # a generated module lists its message last
+        found = self._classes.get((entry.name, version))
+        if found is None:
+            module = import_module(f"{self.package}.{entry.module}.v{self._supported(entry, version)}")
+            found = getattr(module, module.__all__[-1])  # a generated module lists its message last
+            self._classes[entry.name, version] = found
         return found
 
     def _header_version(self, entry: Entry, version: int) -> int:
