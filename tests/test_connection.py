@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kafka_messages
@@ -509,6 +509,7 @@ def streams(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
     return data, [data[start:end] for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]
 
 
+@settings(deadline=None)
 @given(streams())
 def test_any_split_of_the_bytes_gives_the_same_events(stream: tuple[bytes, list[bytes]]) -> None:
     data, chunks = stream
@@ -517,6 +518,7 @@ def test_any_split_of_the_bytes_gives_the_same_events(stream: tuple[bytes, list[
     assert list(told(ServerConnection(REGISTRY), [bytes([byte]) for byte in data])) == whole
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 40), max_size=30), st.randoms(use_true_random=False))
 def test_any_split_of_responses_gives_the_same_events(sizes: list[int], chance: random.Random) -> None:
     whole, cut = ClientConnection(REGISTRY), ClientConnection(REGISTRY)

@@ -9,6 +9,7 @@ import pytest
 
 import golden_data
 import kafka_messages
+from kipwire import Message
 
 
 def header_versions() -> list[dict[str, Any]]:
@@ -42,6 +43,7 @@ def test_frames_come_back_byte_for_byte(line: dict[str, Any]) -> None:
     data = bytes.fromhex(line["hex"])
     frame = data[4:]
     assert int.from_bytes(data[:4], "big") == len(frame)
+    header: Message
     if line["direction"] == "request":
         header, body = kafka_messages.decode_request(frame)
     else:
