@@ -8,7 +8,7 @@ from uuid import UUID
 from kipgen.types import Encoding, FieldType
 from kipgen.versions import Versions
 from kipgen.wire_form import USUAL_FORM, WireForm
-from kipwire.frames import API_VERSIONS_KEY
+from kipwire.api_keys import API_VERSIONS_KEY
 
 MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
 

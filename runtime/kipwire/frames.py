@@ -6,6 +6,7 @@ from struct import Struct as Packer
 from typing import Generic, NamedTuple, TypeVar
 
 from kipwire import frame_hints
+from kipwire.api_keys import API_VERSIONS_KEY
 from kipwire.errors import (
     DecodeError,
     EncodeError,
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
         def RESPONSE(self) -> type[R_co]: ...  # noqa: N802 - the name of a constant of generated classes
 
 
-API_VERSIONS_KEY = 18
-"""The API by which a client asks what a broker understands."""
 UNSUPPORTED_VERSION = 35
 """The error code of an answer to a request whose version the broker does not know."""
 

@@ -351,9 +351,10 @@ class Registry:
             return self.response(api_key, version)
         except UnsupportedVersionError as error:
             from kipwire import frames
+            from kipwire.api_keys import API_VERSIONS_KEY
 
             is_known = api_key in self._responses
-            if api_key == frames.API_VERSIONS_KEY and is_known and 0 in self._responses[api_key].versions:
+            if api_key == API_VERSIONS_KEY and is_known and 0 in self._responses[api_key].versions:
                 oldest = self.response(api_key, 0)
                 if frames.is_refused_version(frame, self._header_class("ResponseHeader", oldest)):
                     return oldest

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import struct
 
+from kipwire.api_keys import PRODUCE_KEY
 from kipwire.errors import DecodeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.messages import Message
     from kipwire.registry import Registry
-
-PRODUCE_KEY = 0
-"""The one API whose requests may go without an answer."""
 
 _INT16 = struct.Struct(">h")
 _UVARINT_BITS = 35

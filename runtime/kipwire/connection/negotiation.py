@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipwire.api_keys import API_VERSIONS_KEY
 from kipwire.conversion import build
-from kipwire.frames import API_VERSIONS_KEY, UNSUPPORTED_VERSION
+from kipwire.frames import UNSUPPORTED_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from kipwire.api_keys import SASL_HANDSHAKE_KEY
 from kipwire.captures import LARGEST_FRAME
 from kipwire.connection.errors import LocalProtocolError
 from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kipwire.messages import Message
     from kipwire.registry import Registry
 
-_SASL_HANDSHAKE = (17, 0)
+_SASL_HANDSHAKE = (SASL_HANDSHAKE_KEY, 0)
 """API key and version of the request after whose answer tokens of SASL come without headers."""
 _NO_ERROR = b"\0\0"
 
