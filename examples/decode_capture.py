@@ -30,7 +30,7 @@ from kipwire.printable import printable_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kipwire import Struct
+    from kipwire import Message, Struct
 
     Line = list[tuple[str, str]]
     """Pieces of one line of output, each with its style."""
@@ -80,6 +80,7 @@ class Decoded:
 
 def decode(frame: Frame) -> Decoded:
     """Decode a frame and encode it again; a frame that cannot be decoded is a result too, not an exception."""
+    header: Message
     try:
         if frame.entry.is_request:
             header, body = kafka_messages.decode_request(frame.data)

@@ -195,6 +195,7 @@ class _Reader:
 
     def _frame(self, place: str, frame: bytes, version: int | None) -> None:
         """One frame of the message; a request tells its version, that of a response has to be known."""
+        header: Message
         try:
             if self.spec.type == "request":
                 header, body = self.registry.decode_request(frame)

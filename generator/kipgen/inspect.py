@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.enums import NamedNumber
+from kipwire.frames import class_of_answer
 from kipwire.messages import expect_end
 from kipwire.registry import Registry
 from kipwire.walk import Element, walk
@@ -94,8 +95,8 @@ def inspect_response(registry: Registry, cls: type[Message], data: bytes) -> Ins
     Raises:
         UnsupportedVersionError: the package has no such response header.
     """
-    contents = _Contents(_header(registry, "ResponseHeader", cls.HEADER_VERSION), cls)
-    return _inspect_frame(data, lambda frame, start: contents)
+    header = _header(registry, "ResponseHeader", cls.HEADER_VERSION)
+    return _inspect_frame(data, lambda frame, start: _response_contents(header, cls, frame, start))
 
 
 def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int:
@@ -215,6 +216,15 @@ def _request_contents(registry: Registry, frame: bytes, start: int) -> _Contents
     except UnsupportedVersionError as error:
         # All header versions begin alike, so the lowest shows whose request it is.
         return _Contents(lowest, DecodeError("RequestHeader", lowest.VERSION, "request_api_key", start, str(error)))
+
+
+def _response_contents(header: type[Message], asked: type[Message], frame: bytes, start: int) -> _Contents:
+    """What a response holds: what it was asked for, but for ApiVersions where the broker does not know the version."""
+    try:
+        _, body_at = header.read(frame, start)
+    except DecodeError:
+        return _Contents(header, asked)
+    return _Contents(header, class_of_answer(asked, frame, body_at))
 
 
 def _header(registry: Registry, name: str, version: int | None) -> type[Message]:

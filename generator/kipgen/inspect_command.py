@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 from rich.text import Text
 
 from kipgen.console import fail, one_line
+from kipwire.errors import DecodeError, UnsupportedVersionError
 from kipwire.printable import printable_line
 from kipwire.terminal import ERR, OUT
 from kipwire.words import did_you_mean
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from kipgen.inspect import Inspection
     from kipwire import Message
     from kipwire.registry import Registry
+
+_SIZE_BYTES = 4
+"""Of the size that may stand before a frame."""
 
 
 def inspect(
@@ -78,8 +83,9 @@ def _inspection(words: list[str], request: bool, response: tuple[str, int] | Non
     if request:
         return inspect_request(registry, read_input(words))
     if response is not None:
-        cls = _response_class(registry, *response)
-        return inspect_response(registry, cls, read_input(words))
+        api_key = _api_key(registry, response[0])
+        data = read_input(words)
+        return inspect_response(registry, _response_class(registry, api_key, response[1], data), data)
     if len(words) < 2:
         raise ValueError("give name and version of a message, or --request, or --response; see kipgen inspect --help")
     name, version, *words = words
@@ -88,13 +94,24 @@ def _inspection(words: list[str], request: bool, response: tuple[str, int] | Non
     return inspect_message(registry.message(name, int(version)), read_input(words))
 
 
-def _response_class(registry: Registry, api: str, version: int) -> type[Message]:
+def _api_key(registry: Registry, api: str) -> int:
     if api.isascii() and api.isdigit():
-        return registry.response(int(api), version)
+        return int(api)
     apis = [name.removesuffix("Response") for name in registry.names() if name.endswith("Response")]
     if api not in apis:
         raise ValueError(f"{registry.package} has no API named {api!r}{did_you_mean(api, apis)}")
-    return registry.message(f"{api}Response", version)
+    return registry.entry(f"{api}Response").api_key or 0
+
+
+def _response_class(registry: Registry, api_key: int, version: int, data: bytes) -> type[Message]:
+    """The class of a response; of the one that refuses a version, whatever version that is (KIP-511)."""
+    try:
+        return registry.response(api_key, version)
+    except UnsupportedVersionError:
+        for frame in (data, data[_SIZE_BYTES:]):
+            with suppress(DecodeError):
+                return type(registry.read_response(frame, api_key, version).body)
+        raise
 
 
 def _print_text(inspection: Inspection) -> None:

@@ -24,7 +24,7 @@ RESERVED_ATTRIBUTES = frozenset(
 )
 """Names that mean something else inside a generated class."""
 
-RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "DEFAULT", "FIELDS"}).union(
+RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "DEFAULT", "FIELDS", "REQUEST", "RESPONSE"}).union(
     *RUNTIME_NAMES.values()
 )
 """Names of constants in the body of a generated class, where a class of that name could not be seen, and of what

@@ -61,6 +61,25 @@ class RegistryEntry:
     """The fields that may have an enum, each by class and attribute, with its name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """The response of a request, or the request of a response, for the eyes of type checkers."""
+
+    constant: str
+    """What its class is called in that of the message."""
+    module: str
+    class_name: str
+
+
+def _partner(spec: MessageSpec) -> Partner | None:
+    """The partner of a message, which the rules `pair-missing`, `response-name` and `pair-versions` see to."""
+    other = {"request": "Response", "response": "Request"}.get(spec.type)
+    if other is None:
+        return None
+    name = spec.name.removesuffix(spec.type.capitalize()) + other
+    return Partner(other.upper(), names.module_name(name), names.class_name(name))
+
+
 def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
     """A message's entry in the registry."""
     highest = spec.valid_versions.highest
@@ -131,11 +150,16 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
     structs = python_structs(layout)
     read_formats, write_formats = formats(structs)
     root = structs[-1]
-    classes = [render("class.py.j2", struct=struct, message=layout if struct is root else None) for struct in structs]
+    partner = _partner(layout.spec)
+    classes = [
+        render("class.py.j2", struct=struct, message=layout if struct is root else None, partner=partner)
+        for struct in structs
+    ]
     head = render(
         "head.py.j2",
         source=comment(source),
         message=layout,
+        partner=partner,
         structs=structs,
         imports=_imports(
             "\n".join((*classes, "RowPackers" * any(struct.packed for struct in structs))),
@@ -149,7 +173,7 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
 
 def _same(layout: MessageLayout, origin: int, source: str) -> Pieces:
     """The module of a version that shares the code of an earlier one."""
-    return (render("same.py.j2", source=comment(source), message=layout, origin=origin),)
+    return (render("same.py.j2", source=comment(source), message=layout, partner=_partner(layout.spec), origin=origin),)
 
 
 def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> Pieces:

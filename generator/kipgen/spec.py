@@ -8,9 +8,7 @@ from uuid import UUID
 from kipgen.types import Encoding, FieldType
 from kipgen.versions import Versions
 from kipgen.wire_form import WireForm
-
-API_VERSIONS_KEY = 18
-"""The API by which a client asks what a broker understands."""
+from kipwire.api_keys import API_VERSIONS_KEY
 
 MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
 

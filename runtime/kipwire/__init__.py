@@ -5,12 +5,16 @@ from kipwire.errors import (
     ConversionError,
     DecodeError,
     EncodeError,
+    FrameError,
     JsonError,
     KipwireError,
+    LeftOverError,
     LevelError,
     Malformed,
     MissingExtraError,
     PackageError,
+    UnknownApiKeyError,
+    UnknownVersionError,
     UnsupportedVersionError,
 )
 from kipwire.messages import FlexibleMessage, Message
@@ -25,9 +29,11 @@ __all__ = [
     "Field",
     "FlexibleMessage",
     "FlexibleStruct",
+    "FrameError",
     "JsonError",
     "KipwireError",
     "LazyStruct",
+    "LeftOverError",
     "LevelError",
     "Malformed",
     "Message",
@@ -35,7 +41,10 @@ __all__ = [
     "PackageError",
     "Rows",
     "Struct",
+    "UnknownApiKeyError",
+    "UnknownVersionError",
     "UnsupportedVersionError",
+    "build",
     "convert",
     "native",
     "slots_of",
@@ -43,12 +52,12 @@ __all__ = [
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.conversion import convert
+    from kipwire.conversion import build, convert
 
 
 def __getattr__(name: str) -> object:
-    if name == "convert":  # few programs convert, and all of them import kipwire
-        from kipwire.conversion import convert
+    if name in ("build", "convert"):  # few programs convert, and all of them import kipwire
+        from kipwire import conversion
 
-        return convert
+        return getattr(conversion, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,80 +1,174 @@
-"""From one version of a message to another, by the rule of Kafka's writers: only what may be dropped is dropped."""
+"""From another version or from plain values to a message, by the rule of Kafka's writers: what may be dropped is."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar, overload
 
-from kipwire.errors import ConversionError, path_text
+from kipwire.errors import ConversionError, UnsupportedVersionError, path_text
 from kipwire.paths import Visitor
-from kipwire.versions import in_version
+from kipwire.structs import Struct
+from kipwire.versions import in_version, struct_in_other_versions
+from kipwire.words import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kipwire.messages import Message
-    from kipwire.structs import Field, Struct
+    from kipwire.structs import Field, Root
+
+M = TypeVar("M", bound="Message")
 
 
-def convert(message: Message, version: int) -> Message:
+@overload
+def convert(message: Message, version: int) -> Message: ...
+@overload
+def convert(message: Message, version: type[M]) -> M: ...
+def convert(message: Message, version: int | type[Message]) -> Message:
     """The message in another version; the given one stays as it is, nothing is shared between the two.
 
     A field that the other version does not have is dropped if it has its default value or is ignorable (the spec's
     `ignorable`). Fields that only the other version has get their defaults. Unknown tagged fields are kept if the
     other version is flexible.
 
+    Args:
+        message: in whatever version.
+        version: the other version's number, or its class.
+
     Raises:
         ConversionError: something would be lost: a field that may not be dropped, a null where the other version
             allows none, unknown tagged fields. Everything that would be lost is named.
-        UnsupportedVersionError: the message has no such version.
+        UnsupportedVersionError: the message has no such version, or the class is that of another message.
     """
-    target = in_version(type(message), version)
+    if isinstance(version, int):
+        target = in_version(type(message), version)
+    elif version.NAME == message.NAME:
+        target = version
+    else:
+        raise UnsupportedVersionError(f"{message.NAME} cannot become {version.NAME}, which is another message")
     conversion = _Conversion(target)
-    result = conversion.struct(message, target)
-    if conversion.lost:
-        paths = [path for path, _ in conversion.lost]
-        reason = "; ".join(f"{path}: {why}" for path, why in conversion.lost)
-        raise ConversionError(message.NAME, message.VERSION, paths[0], f"cannot become version {version}: {reason}")
-    return result  # type: ignore[no-any-return]
+    result: Message = conversion.whole(conversion.struct(message, target), message.VERSION)
+    return result
+
+
+def build(cls: type[M], values: Mapping[str, Any]) -> M:
+    """A message of plain values: numbers, texts, lists, and for structs a mapping each or an instance of any version.
+
+    A value whose field only other versions have is dropped by the rule of `convert`: if it is the field's default or
+    the field is ignorable. Fields without a value get their defaults. What a value is is not checked until the message
+    is encoded.
+
+    Args:
+        cls: the class of the message.
+        values: by the names of attributes, as in `{"topics": [{"name": "orders"}]}`.
+
+    Raises:
+        ConversionError: something would be lost, all of which is named, or no version has a field of some name.
+    """
+    conversion = _Conversion(cls)
+    result: M = conversion.whole(conversion.struct(values, cls), cls.VERSION)
+    return result
 
 
 class _Conversion(Visitor):
     """One conversion: where it is, and what it would lose."""
 
-    def __init__(self, target: type[Message]) -> None:
+    def __init__(self, target: type[Root]) -> None:
         super().__init__(target)
         self.lost: list[tuple[str, str]] = []
 
     def lose(self, why: str) -> None:
         self.lost.append((path_text(self.path), why))
 
-    def struct(self, item: Struct, target: type[Any]) -> Any:
+    def whole(self, result: Any, version: int) -> Any:
+        """The result, if nothing is lost.
+
+        Raises:
+            ConversionError: something is.
+        """
+        if not self.lost:
+            return result
+        reason = "; ".join(f"{path}: {why}" for path, why in self.lost)
+        raise ConversionError(
+            self.message.NAME, version, self.lost[0][0], f"cannot become version {self.message.VERSION}: {reason}"
+        )
+
+    def struct(self, item: Struct | Mapping[str, Any], target: type[Any]) -> Any:
         targets = {field.spec_name: field for field in target.ATTRIBUTES}
         values = {}
-        for field in item.ATTRIBUTES:
-            value = getattr(item, field.name)
-            self.path.append(field.name)
-            other = targets.get(field.spec_name)
+        for name, field, value in self.given(item, target):
+            self.path.append(name)
+            other = targets.get(field.spec_name) if field is not None else None
             if other is not None:
-                values[other.name] = self.field(field, other, value)
-            elif not field.ignorable and not field.is_default(value):
+                values[other.name] = self.field(other, value)
+            elif field is None:
+                self.lose(f"no version has a field of this name{did_you_mean(name, _names(target))}")
+            elif not field.ignorable and not self.is_default(field, value):
                 self.lose(f"version {self.message.VERSION} has no such field, and it is not ignorable")
             self.path.pop()
         result = target(**values)
-        if unknown := item.FLEXIBLE and item._unknown_tagged_fields:
-            if target.FLEXIBLE:
-                result.unknown_tagged_fields = dict(unknown)
-            else:
-                self.path.append("unknown_tagged_fields")
-                self.lose(f"version {self.message.VERSION} is not flexible and has no tagged fields")
-                self.path.pop()
+        unknown = _unknown_tagged_fields(item)
+        if unknown:
+            self.unknown(unknown, target, result)
         return result
 
-    def field(self, field: Field, other: Field, value: Any) -> Any:
+    def given(self, item: Struct | Mapping[str, Any], target: type[Struct]) -> Iterator[tuple[str, Field | None, Any]]:
+        """The values of a struct, by name, each with its field in any version; None where no version has one."""
+        if isinstance(item, Struct):
+            for field in item.ATTRIBUTES:
+                yield field.name, field, getattr(item, field.name)
+            return
+        fields = {field.name: field for field in target.ATTRIBUTES}
+        for name, value in item.items():
+            if name != "unknown_tagged_fields":
+                yield name, fields.get(name) or self.foreign(name, target), value
+
+    def foreign(self, name: str, target: type[Struct]) -> Field | None:
+        """The field of that name in the nearest of the other versions that have one."""
+        for _, cls in struct_in_other_versions(self.message, target):
+            for field in cls.ATTRIBUTES:
+                if field.name == name:
+                    return field
+        return None
+
+    def is_default(self, field: Field, value: Any) -> bool:
+        """Whether a value that is to be dropped is the default of its field, plain or as a message has it."""
+        if field.struct is not None and not field.array and isinstance(value, Mapping):
+            value = _Conversion(self.message).struct(value, field.struct)
+        return field.is_default(value)
+
+    def unknown(self, fields: dict[int, bytes], target: type[Struct], result: Any) -> None:
+        self.path.append("unknown_tagged_fields")
+        if target.FLEXIBLE:
+            result.unknown_tagged_fields = dict(fields)
+        else:
+            self.lose(f"version {self.message.VERSION} is not flexible and has no tagged fields")
+        self.path.pop()
+
+    def field(self, other: Field, value: Any) -> Any:
         if value is None:
             if not other.nullable:
                 self.lose(f"null, which version {self.message.VERSION} does not allow here")
             return None
         if other.struct is None:
-            return list(value) if field.array else value
-        if not field.array:
-            return self.struct(value, other.struct)
-        return [self.struct(element, other.struct) for element in self.each(value)]
+            return list(value) if other.array and isinstance(value, (list, tuple)) else value
+        if not other.array:
+            return self.element(value, other.struct)
+        if not isinstance(value, (list, tuple)):
+            return value
+        return [self.element(element, other.struct) for element in self.each(value)]
+
+    def element(self, value: Any, target: type[Struct]) -> Any:
+        """A struct; what is none stays as it is, and is refused when the message is encoded."""
+        return self.struct(value, target) if isinstance(value, (Struct, Mapping)) else value
+
+
+def _unknown_tagged_fields(item: Struct | Mapping[str, Any]) -> dict[int, bytes] | None:
+    if isinstance(item, Struct):
+        return item._unknown_tagged_fields if item.FLEXIBLE else None
+    return item.get("unknown_tagged_fields")
+
+
+def _names(target: type[Struct]) -> list[str]:
+    return [field.name for field in target.ATTRIBUTES]

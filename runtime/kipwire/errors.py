@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Self
 
 MOST_CHARACTERS = 2000
 """Of a path or a reason in an error; what is longer loses its middle."""
@@ -81,6 +81,39 @@ class DecodeError(_PlacedError):
         return f"{self.message} v{self.version}: {self.path or 'message'} at byte {self.offset}: {self.reason}"
 
 
+class FrameError(DecodeError):
+    """A whole frame that holds something else than the receiver asked for; whose it is, as far as that was read.
+
+    `version` stays that of `message`, in which the fault is.
+    """
+
+    api_key: int | None = None
+    """Of the request, or of that which a response answers; None where the frame does not tell it."""
+    api_version: int | None = None
+    correlation_id: int | None = None
+
+    def of(self, api_key: int | None, api_version: int | None, correlation_id: int | None) -> Self:
+        """The error itself, which knows now whose frame it is."""
+        self.api_key, self.api_version, self.correlation_id = api_key, api_version, correlation_id
+        return self
+
+
+class LeftOverError(FrameError):
+    """A frame with bytes after its message; `offset` is that of the first."""
+
+
+class UnsupportedVersionError(KipwireError):
+    """A message, an API key or a version that the package has no class for."""
+
+
+class UnknownApiKeyError(FrameError, UnsupportedVersionError):
+    """A frame of an API that the package does not have."""
+
+
+class UnknownVersionError(FrameError, UnsupportedVersionError):
+    """A frame of an API that the package has, but not in that version."""
+
+
 class MissingExtraError(KipwireError, ImportError):
     """What an extra of kipwire brings is not installed; the text names what is needed for what, and how to get it."""
 
@@ -91,10 +124,6 @@ class PackageError(KipwireError):
 
 class LevelError(PackageError, ImportError):
     """A package that was generated for a level that this release does not run; see `kipwire.contract`."""
-
-
-class UnsupportedVersionError(KipwireError):
-    """A message, an API key or a version that the package has no class for."""
 
 
 class Malformed(Exception):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kipwire.errors import DecodeError, shown
+from importlib import import_module
+
+from kipwire.errors import DecodeError, UnsupportedVersionError, shown
 from kipwire.structs import FlexibleStruct, Root
 from kipwire.wire import new
 
@@ -11,10 +13,34 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, Self
 
 
+class _Counterpart:
+    """Gives the class of a request that of its response, or the other way round; imported when it is asked for."""
+
+    def __init__(self, asked_of: str, found: str) -> None:
+        self.asked_of = asked_of
+        self.found = found
+
+    def __get__(self, instance: Message | None, owner: type[Message]) -> type[Message]:
+        if getattr(owner, "TYPE", None) != self.asked_of:
+            raise AttributeError(f"{owner.__name__} has no {self.found}: it is not the class of a {self.asked_of}")
+        package = import_module(owner.__module__.rsplit(".", 2)[0])
+        try:
+            cls: type[Message] = getattr(package.REGISTRY, self.found)(owner.API_KEY, owner.VERSION)
+        except UnsupportedVersionError as error:
+            raise AttributeError(str(error)) from None
+        return cls
+
+
 class Message(Root):
     """A message of one version: what can be sent, received or stored by itself."""
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:  # generated classes say which class it is
+        RESPONSE = _Counterpart("request", "response")
+        """Of requests: the class of the response in the same version."""
+        REQUEST = _Counterpart("response", "request")
+        """Of responses: the class of the request in the same version."""
 
     @classmethod
     def decode(cls, data: bytes) -> Self:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import struct
 from importlib import import_module
+from typing import overload
 
 from kipwire.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError
-from kipwire.messages import expect_end
+from kipwire.messages import content_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
 
+    from kipwire.frames import Asks, Frame, FrameAndRest, RequestHeader, ResponseHeader
     from kipwire.messages import Message
 
-_KEY_AND_VERSION = struct.Struct(">hh")
+    M = TypeVar("M", bound=Message)
 
 KAFKA_PACKAGE = "kafka_messages"
 """Whose headers stand before the messages of a package that has no header specs of its own."""
@@ -58,6 +59,8 @@ class Registry:
 
     def __init__(self, package: str, entries: tuple[Entry, ...]) -> None:
         self.package = package
+        self._classes: dict[tuple[str, int], type[Message]] = {}
+        """Those that have been asked for."""
         self._by_name = {entry.name: entry for entry in entries}
         self._requests = {entry.api_key: entry for entry in entries if entry.type == "request"}
         self._responses = {entry.api_key: entry for entry in entries if entry.type == "response"}
@@ -104,6 +107,11 @@ class Registry:
         """
         return self._class(self._keyed(self._requests, "request", api_key), version)
 
+    def has_request(self, api_key: int, version: int) -> bool:
+        """Whether the package has a request of that key in that version."""
+        entry = self._requests.get(api_key)
+        return entry is not None and version in entry.versions
+
     def response(self, api_key: int, version: int) -> type[Message]:
         """The class of a response.
 
@@ -128,62 +136,154 @@ class Registry:
         """
         return self._header_version(self._keyed(self._responses, "response", api_key), version)
 
-    def decode_request(self, frame: bytes) -> tuple[Message, Message]:
+    def api_versions(self) -> dict[int, range]:
+        """The versions of each API that the package has requests of, by API key; retired APIs are left out."""
+        found = {key: entry.versions for key, entry in self._requests.items() if key is not None and entry.versions}
+        return dict(sorted(found.items()))
+
+    def decode_request(self, frame: bytes) -> Frame[RequestHeader, Message]:
         """A request frame, without the size before it: (header, body).
 
         Raises:
-            DecodeError: the frame is cut short, is of an API or a version that the package does not have, or is not
-                strictly valid; offsets count from the start of the frame.
+            DecodeError: the frame is cut short or is not strictly valid; offsets count from the start of the frame.
+                `UnknownApiKeyError` and `UnknownVersionError` where the package has no such request, `LeftOverError`
+                where bytes follow the body: `read_request` gives them.
         """
-        if len(frame) < _KEY_AND_VERSION.size:
-            from kipwire.words import counted  # only errors need it
+        from kipwire.frames import Frame, refuse_rest  # not every program has frames
 
-            raise DecodeError(
-                "RequestHeader", 0, "", len(frame), f"a frame of {counted(len(frame), 'byte')} has no header"
-            )
-        api_key, version = _KEY_AND_VERSION.unpack_from(frame)
-        try:
-            body_class = self.request(api_key, version)
-        except UnsupportedVersionError as error:
-            raise DecodeError("RequestHeader", 0, "request_api_key", 0, str(error)) from None
-        return self._decode("RequestHeader", body_class, frame)
+        header, body, rest = self._read_request(frame)
+        if rest:
+            refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
+        return Frame(header, body)
 
-    def decode_response(self, frame: bytes, api_key: int, version: int) -> tuple[Message, Message]:
+    def read_request(self, frame: bytes) -> FrameAndRest[RequestHeader, Message]:
+        """A request frame as `decode_request` reads it, with what is left over after the body: (header, body, rest).
+
+        Raises:
+            DecodeError: as `decode_request`, but for the `LeftOverError`.
+        """
+        from kipwire.frames import FrameAndRest
+
+        return FrameAndRest(*self._read_request(frame))
+
+    @overload
+    def decode_response(self, frame: bytes, cls: Asks[M], /) -> Frame[ResponseHeader, M]: ...
+    @overload
+    def decode_response(self, frame: bytes, cls: type[M], /) -> Frame[ResponseHeader, M]: ...
+    @overload
+    def decode_response(self, frame: bytes, api_key: int, version: int) -> Frame[ResponseHeader, Message]: ...
+    def decode_response(self, frame: bytes, api_key: Any, version: Any = None) -> Any:
         """A response frame, without the size before it: (header, body).
+
+        An answer to ApiVersions that is of version 0, since the broker does not know the version that it was asked in
+        (KIP-511), is read as such. Asked for by a class, it is converted to that class.
 
         Args:
             frame: the bytes.
-            api_key: the API key of the request it answers, which the frame itself does not tell.
+            api_key: the API key of the request it answers, which the frame itself does not tell; or, instead of key
+                and version, the class of the response or of the request.
             version: the version of that request.
 
         Raises:
-            DecodeError: the frame is not strictly valid; offsets count from the start of the frame.
-            UnsupportedVersionError: the package has no response of that key, or not in that version.
+            DecodeError: the frame is not strictly valid; offsets count from the start of the frame. `LeftOverError`
+                where bytes follow the body: `read_response` gives them.
+            UnsupportedVersionError: the package has no response of that key (`UnknownApiKeyError`), or not in that
+                version (`UnknownVersionError`).
         """
-        return self._decode("ResponseHeader", self.response(api_key, version), frame)
+        from kipwire.frames import Frame, refuse_rest
 
-    def encode_request(self, body: Message, correlation_id: int, client_id: str | None = None) -> bytes:
+        header, body, rest = self._read_response(frame, api_key, version)
+        if rest:
+            refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
+        return Frame(header, body)
+
+    @overload
+    def read_response(self, frame: bytes, cls: Asks[M], /) -> FrameAndRest[ResponseHeader, M]: ...
+    @overload
+    def read_response(self, frame: bytes, cls: type[M], /) -> FrameAndRest[ResponseHeader, M]: ...
+    @overload
+    def read_response(self, frame: bytes, api_key: int, version: int) -> FrameAndRest[ResponseHeader, Message]: ...
+    def read_response(self, frame: bytes, api_key: Any, version: Any = None) -> Any:
+        """A response frame as `decode_response` reads it, with what is left over after the body: (header, body, rest).
+
+        Raises:
+            DecodeError: as `decode_response`, but for the `LeftOverError`.
+            UnsupportedVersionError: as `decode_response`.
+        """
+        from kipwire.frames import FrameAndRest
+
+        return FrameAndRest(*self._read_response(frame, api_key, version))
+
+    @overload
+    def encode_request(self, body: Message, correlation_id: int, client_id: str | None = None) -> bytes: ...
+    @overload
+    def encode_request(self, body: Message, *, header: RequestHeader) -> bytes: ...
+    def encode_request(
+        self,
+        body: Message,
+        correlation_id: int | None = None,
+        client_id: str | None = None,
+        *,
+        header: RequestHeader | None = None,
+    ) -> bytes:
         """A request frame, without the size before it: the header that belongs to the body, then the body.
 
-        Raises:
-            EncodeError: a value does not fit its field.
-        """
-        header: Message = self._header_class("RequestHeader", body)(
-            request_api_key=body.API_KEY,
-            request_api_version=body.VERSION,
-            correlation_id=correlation_id,
-            client_id=client_id,
-        )
-        return header.encode() + body.encode()
+        Args:
+            body: the request.
+            correlation_id: what its response will be told by.
+            client_id: the client's name for itself.
+            header: instead of the two: the whole header, such as that of a frame that was decoded, with its unknown
+                tagged fields.
 
-    def encode_response(self, body: Message, correlation_id: int) -> bytes:
+        Raises:
+            EncodeError: a value does not fit its field, or the header is that of another request.
+        """
+        if header is None:
+            cls = self._header_class("RequestHeader", body)
+            has_client_id = any(field.name == "client_id" for field in cls.ATTRIBUTES)  # version 0 has none
+            made: Message = cls(
+                request_api_key=body.API_KEY,
+                request_api_version=body.VERSION,
+                correlation_id=correlation_id,
+                **({"client_id": client_id} if has_client_id else {}),
+            )
+        else:
+            if correlation_id is not None or client_id is not None:
+                raise TypeError("give a correlation id and a client id, or a header that has them")
+            from kipwire import frames
+
+            frames.expect_header(header, self._header_class("RequestHeader", body), body)
+            made = header
+        return made.encode() + body.encode()
+
+    @overload
+    def encode_response(self, body: Message, correlation_id: int) -> bytes: ...
+    @overload
+    def encode_response(self, body: Message, *, header: ResponseHeader) -> bytes: ...
+    def encode_response(
+        self, body: Message, correlation_id: int | None = None, *, header: ResponseHeader | None = None
+    ) -> bytes:
         """A response frame, without the size before it.
 
+        Args:
+            body: the response.
+            correlation_id: that of the request.
+            header: instead of it: the whole header, such as that of a frame that was decoded, with its unknown tagged
+                fields.
+
         Raises:
-            EncodeError: a value does not fit its field.
+            EncodeError: a value does not fit its field, or the header is of another version.
         """
-        header: Message = self._header_class("ResponseHeader", body)(correlation_id=correlation_id)
-        return header.encode() + body.encode()
+        if header is None:
+            made: Message = self._header_class("ResponseHeader", body)(correlation_id=correlation_id)
+        else:
+            if correlation_id is not None:
+                raise TypeError("give a correlation id, or a header that has one")
+            from kipwire import frames
+
+            frames.expect_header(header, self._header_class("ResponseHeader", body), body)
+            made = header
+        return made.encode() + body.encode()
 
     def with_header(self, name: str) -> Registry:
         """The registry that has a header: this one, or Kafka's where the package has none of its own.
@@ -195,11 +295,70 @@ class Registry:
             return self
         return registry_of(KAFKA_PACKAGE)
 
-    def _decode(self, header_name: str, body_class: type[Message], frame: bytes) -> tuple[Message, Message]:
-        header, body_at = self._header_class(header_name, body_class).read(frame)
-        body, end = body_class.read(frame, body_at)
-        expect_end(body_class, end, frame)
-        return header, body
+    def _read_request(self, frame: bytes) -> tuple[Any, Message, bytes]:
+        """Header and body of a request, and what is left over."""
+        if type(frame) is not bytes:
+            frame = content_of(frame)
+        try:
+            body_class = self._requested(frame)
+            header, body_at = self._header_class("RequestHeader", body_class).read(frame)
+            body, end = body_class.read(frame, body_at)
+            return header, body, frame[end:]
+        except DecodeError as error:
+            from kipwire.frames import explained_request  # only errors need it
+
+            raise explained_request(error, frame) from None
+
+    def _read_response(self, frame: bytes, api_key: Any, version: Any) -> tuple[Any, Message, bytes]:
+        """Header and body of a response, and what is left over."""
+        from kipwire.frames import class_of_answer
+
+        if type(frame) is not bytes:
+            frame = content_of(frame)
+        asked = self._answer(api_key, version, frame)
+        try:
+            header, body_at = self._header_class("ResponseHeader", asked).read(frame)
+            body_class = class_of_answer(asked, frame, body_at)
+            body, end = body_class.read(frame, body_at)
+        except DecodeError as error:
+            from kipwire.frames import explained_response  # only errors need it
+
+            raise explained_response(error, frame, asked.API_KEY, asked.VERSION) from None
+        if body_class is not asked and isinstance(api_key, type):
+            from kipwire.conversion import convert  # only such answers need it
+
+            body = convert(body, asked)
+        return header, body, frame[end:]
+
+    def _requested(self, frame: bytes) -> type[Message]:
+        """The class of a request, by the first bytes of its frame."""
+        from kipwire.frames import key_and_version, unknown_request
+
+        api_key, version = key_and_version(frame)
+        try:
+            return self.request(api_key, version)
+        except UnsupportedVersionError as error:
+            raise unknown_request(frame, str(error), is_api_known=api_key in self._requests) from None
+
+    def _answer(self, api_key: Any, version: Any, frame: bytes) -> type[Message]:
+        """The class of a response, by what its receiver knows of the request."""
+        if isinstance(api_key, type):
+            cls: Any = api_key
+            if version is not None or getattr(cls, "TYPE", None) not in ("request", "response"):
+                raise TypeError("a response is asked for by its class or its request's, or by API key and version")
+            return self.response(cls.API_KEY, cls.VERSION) if cls.TYPE == "request" else cls
+        try:
+            return self.response(api_key, version)
+        except UnsupportedVersionError as error:
+            from kipwire import frames
+            from kipwire.api_keys import API_VERSIONS_KEY
+
+            is_known = api_key in self._responses
+            if api_key == API_VERSIONS_KEY and is_known and 0 in self._responses[api_key].versions:
+                oldest = self.response(api_key, 0)
+                if frames.is_refused_version(frame, self._header_class("ResponseHeader", oldest)):
+                    return oldest
+            raise frames.unknown_response(frame, str(error), api_key, version, is_api_known=is_known) from None
 
     def _header_class(self, name: str, body: type[Message] | Message) -> Any:
         return self.with_header(name).message(name, body.HEADER_VERSION)
@@ -219,8 +378,11 @@ class Registry:
         raise UnsupportedVersionError(f"{self.package} has no version {version} of {entry.name}; it has {known}")
 
     def _class(self, entry: Entry, version: int) -> type[Message]:
-        module = import_module(f"{self.package}.{entry.module}.v{self._supported(entry, version)}")
-        found: type[Message] = getattr(module, module.__all__[-1])  # a generated module lists its message last
+        found = self._classes.get((entry.name, version))
+        if found is None:
+            module = import_module(f"{self.package}.{entry.module}.v{self._supported(entry, version)}")
+            found = getattr(module, module.__all__[-1])  # a generated module lists its message last
+            self._classes[entry.name, version] = found
         return found
 
     def _header_version(self, entry: Entry, version: int) -> int:

@@ -61,6 +61,7 @@ def test_every_captured_body_comes_back_byte_for_byte(way: Way) -> None:
     spec.loader.exec_module(script)
     bodies: dict[type[Message], list[bytes | None]] = {}
     for frame in script.read_capture(EXAMPLES / "capture"):
+        header: Message
         if frame.entry.is_request:
             header, body = kafka_messages.decode_request(frame.data)
         else:

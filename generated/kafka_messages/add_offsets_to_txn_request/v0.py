@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..add_offsets_to_txn_response import v0 as _partner
+
 __all__ = ["AddOffsetsToTxnRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -35,6 +38,8 @@ class AddOffsetsToTxnRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 25
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AddOffsetsToTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..add_offsets_to_txn_response import v3 as _partner
+
 __all__ = ["AddOffsetsToTxnRequest"]
 
 unpack_qhB = struct.Struct(">qhB").unpack_from
@@ -33,6 +36,8 @@ class AddOffsetsToTxnRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 25
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AddOffsetsToTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -8,6 +8,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..add_offsets_to_txn_request import v0 as _partner
+
 __all__ = ["AddOffsetsToTxnResponse"]
 
 unpack_ih = struct.Struct(">ih").unpack_from
@@ -29,6 +32,8 @@ class AddOffsetsToTxnResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 25
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.AddOffsetsToTxnRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..add_offsets_to_txn_request import v3 as _partner
+
 __all__ = ["AddOffsetsToTxnResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
@@ -30,6 +33,8 @@ class AddOffsetsToTxnResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 25
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.AddOffsetsToTxnRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..add_partitions_to_txn_response import v0 as _partner
+
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -81,6 +84,8 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 24
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AddPartitionsToTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..add_partitions_to_txn_response import v3 as _partner
+
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnRequest"]
 
 unpack_qhB = struct.Struct(">qhB").unpack_from
@@ -89,6 +92,8 @@ class AddPartitionsToTxnRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 24
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AddPartitionsToTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..add_partitions_to_txn_response import v4 as _partner
+
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnTransaction", "AddPartitionsToTxnRequest"]
 
 unpack_qhBB = struct.Struct(">qhBB").unpack_from
@@ -149,6 +152,8 @@ class AddPartitionsToTxnRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 24
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AddPartitionsToTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2

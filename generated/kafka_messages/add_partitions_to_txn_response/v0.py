@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..add_partitions_to_txn_request import v0 as _partner
+
 __all__ = ["AddPartitionsToTxnPartitionResult", "AddPartitionsToTxnTopicResult", "AddPartitionsToTxnResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -115,6 +118,8 @@ class AddPartitionsToTxnResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 24
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.AddPartitionsToTxnRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..allocate_producer_ids_response import v0 as _partner
+
 __all__ = ["AllocateProducerIdsRequest"]
 
 unpack_iqB = struct.Struct(">iqB").unpack_from
@@ -29,6 +32,8 @@ class AllocateProducerIdsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 67
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AllocateProducerIdsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..allocate_producer_ids_request import v0 as _partner
+
 __all__ = ["AllocateProducerIdsResponse"]
 
 unpack_ihqiB = struct.Struct(">ihqiB").unpack_from
@@ -32,6 +35,8 @@ class AllocateProducerIdsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 67
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.AllocateProducerIdsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1

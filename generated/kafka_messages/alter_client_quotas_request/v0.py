@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..alter_client_quotas_response import v0 as _partner
+
 __all__ = ["EntityData", "OpData", "EntryData", "AlterClientQuotasRequest"]
 
 unpack_dB = struct.Struct(">dB").unpack_from
@@ -158,6 +161,8 @@ class AlterClientQuotasRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 49
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AlterClientQuotasResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..alter_client_quotas_response import v1 as _partner
+
 __all__ = ["EntityData", "OpData", "EntryData", "AlterClientQuotasRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
@@ -178,6 +181,8 @@ class AlterClientQuotasRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 49
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AlterClientQuotasResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2

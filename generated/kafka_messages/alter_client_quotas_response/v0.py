@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..alter_client_quotas_request import v0 as _partner
+
 __all__ = ["EntityData", "EntryData", "AlterClientQuotasResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -135,6 +138,8 @@ class AlterClientQuotasResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 49
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.AlterClientQuotasRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 0

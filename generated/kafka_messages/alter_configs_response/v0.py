@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..alter_configs_request import v0 as _partner
+
 __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
 
 unpack_bh = struct.Struct(">bh").unpack_from
@@ -95,6 +98,8 @@ class AlterConfigsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 33
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.AlterConfigsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..alter_partition_reassignments_request import v1 as _partner
+
 __all__ = ["ReassignablePartitionResponse", "ReassignableTopicResponse", "AlterPartitionReassignmentsResponse"]
 
 unpack_iBhB = struct.Struct(">iBhB").unpack_from
@@ -135,6 +138,8 @@ class AlterPartitionReassignmentsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 45
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.AlterPartitionReassignmentsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
 
+if typing.TYPE_CHECKING:
+    from ..alter_partition_response import v2 as _partner
+
 __all__ = ["PartitionData", "TopicData", "AlterPartitionRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -148,6 +151,8 @@ class AlterPartitionRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 56
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AlterPartitionResponse]]
     MIN_VERSION = 2
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..alter_partition_response import v3 as _partner
+
 __all__ = ["BrokerState", "PartitionData", "TopicData", "AlterPartitionRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -168,6 +171,8 @@ class AlterPartitionRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 56
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AlterPartitionResponse]]
     MIN_VERSION = 2
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
 
+if typing.TYPE_CHECKING:
+    from ..alter_partition_request import v2 as _partner
+
 __all__ = ["PartitionData", "TopicData", "AlterPartitionResponse"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -155,6 +158,8 @@ class AlterPartitionResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 56
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.AlterPartitionRequest]]
     MIN_VERSION = 2
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1

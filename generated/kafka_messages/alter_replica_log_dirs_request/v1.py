@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..alter_replica_log_dirs_response import v1 as _partner
+
 __all__ = ["AlterReplicaLogDirTopic", "AlterReplicaLogDir", "AlterReplicaLogDirsRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -112,6 +115,8 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 34
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AlterReplicaLogDirsResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

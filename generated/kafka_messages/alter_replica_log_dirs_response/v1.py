@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..alter_replica_log_dirs_request import v1 as _partner
+
 __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult", "AlterReplicaLogDirsResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -109,6 +112,8 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 34
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.AlterReplicaLogDirsRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0

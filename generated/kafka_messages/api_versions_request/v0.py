@@ -7,6 +7,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..api_versions_response import v0 as _partner
+
 __all__ = ["ApiVersionsRequest"]
 
 
@@ -19,6 +22,8 @@ class ApiVersionsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 18
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ApiVersionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

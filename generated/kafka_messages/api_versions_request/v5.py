@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..api_versions_response import v5 as _partner
+
 __all__ = ["ApiVersionsRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -33,6 +36,8 @@ class ApiVersionsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 18
     VERSION: typing.ClassVar[int] = 5
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ApiVersionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2

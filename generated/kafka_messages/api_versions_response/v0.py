@@ -10,6 +10,9 @@ import kipwire
 from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 
+if typing.TYPE_CHECKING:
+    from ..api_versions_request import v0 as _partner
+
 __all__ = ["ApiVersion", "ApiVersionsResponse"]
 
 unpack_hhh = struct.Struct(">hhh").unpack_from
@@ -68,6 +71,8 @@ class ApiVersionsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 18
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ApiVersionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0

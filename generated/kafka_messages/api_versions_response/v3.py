@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section
 from kipwire.wire import tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..api_versions_request import v3 as _partner
+
 __all__ = ["ApiVersion", "SupportedFeatureKey", "FinalizedFeatureKey", "ApiVersionsResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -190,6 +193,8 @@ class ApiVersionsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 18
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ApiVersionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..assign_replicas_to_dirs_response import v0 as _partner
+
 __all__ = ["PartitionData", "TopicData", "DirectoryData", "AssignReplicasToDirsRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -135,6 +138,8 @@ class AssignReplicasToDirsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 73
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.AssignReplicasToDirsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..begin_quorum_epoch_response import v0 as _partner
+
 __all__ = ["PartitionData", "TopicData", "BeginQuorumEpochRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -108,6 +111,8 @@ class BeginQuorumEpochRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 53
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.BeginQuorumEpochResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..begin_quorum_epoch_response import v1 as _partner
+
 __all__ = ["PartitionData", "TopicData", "LeaderEndpoint", "BeginQuorumEpochRequest"]
 
 unpack_HB = struct.Struct(">HB").unpack_from
@@ -193,6 +196,8 @@ class BeginQuorumEpochRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 53
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.BeginQuorumEpochResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2

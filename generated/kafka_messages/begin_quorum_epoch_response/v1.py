@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..begin_quorum_epoch_request import v1 as _partner
+
 __all__ = ["PartitionData", "TopicData", "NodeEndpoint", "BeginQuorumEpochResponse"]
 
 unpack_HB = struct.Struct(">HB").unpack_from
@@ -175,6 +178,8 @@ class BeginQuorumEpochResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 53
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.BeginQuorumEpochRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

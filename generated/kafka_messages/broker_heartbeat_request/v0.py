@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..broker_heartbeat_response import v0 as _partner
+
 __all__ = ["BrokerHeartbeatRequest"]
 
 unpack_iqqBBB = struct.Struct(">iqqBBB").unpack_from
@@ -35,6 +38,8 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 63
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.BrokerHeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -13,6 +13,9 @@ from kipwire.uuids import read_uuids, write_uuids
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, is_empty, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
 
+if typing.TYPE_CHECKING:
+    from ..broker_heartbeat_response import v2 as _partner
+
 __all__ = ["BrokerHeartbeatRequest"]
 
 unpack_iqqBBB = struct.Struct(">iqqBBB").unpack_from
@@ -43,6 +46,8 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 63
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.BrokerHeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2

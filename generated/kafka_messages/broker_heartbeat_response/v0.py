@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..broker_heartbeat_request import v0 as _partner
+
 __all__ = ["BrokerHeartbeatResponse"]
 
 unpack_ihBBBB = struct.Struct(">ihBBBB").unpack_from
@@ -33,6 +36,8 @@ class BrokerHeartbeatResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 63
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.BrokerHeartbeatRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

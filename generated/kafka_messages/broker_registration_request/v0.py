@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..broker_registration_response import v0 as _partner
+
 __all__ = ["Listener", "Feature", "BrokerRegistrationRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -157,6 +160,8 @@ class BrokerRegistrationRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 62
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.BrokerRegistrationResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..broker_registration_request import v0 as _partner
+
 __all__ = ["BrokerRegistrationResponse"]
 
 unpack_ihqB = struct.Struct(">ihqB").unpack_from
@@ -30,6 +33,8 @@ class BrokerRegistrationResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 62
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.BrokerRegistrationRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -15,6 +15,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..consumer_group_describe_request import v0 as _partner
+
 __all__ = ["TopicPartitions", "Assignment", "Member", "DescribedGroup", "ConsumerGroupDescribeResponse"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -394,6 +397,8 @@ class ConsumerGroupDescribeResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 69
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ConsumerGroupDescribeRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..consumer_group_heartbeat_response import v1 as _partner
+
 __all__ = ["TopicPartitions", "ConsumerGroupHeartbeatRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -91,6 +94,8 @@ class ConsumerGroupHeartbeatRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 68
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ConsumerGroupHeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2

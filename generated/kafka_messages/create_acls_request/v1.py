@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..create_acls_response import v1 as _partner
+
 __all__ = ["AclCreation", "CreateAclsRequest"]
 
 unpack_bb = struct.Struct(">bb").unpack_from
@@ -122,6 +125,8 @@ class CreateAclsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 30
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.CreateAclsResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1

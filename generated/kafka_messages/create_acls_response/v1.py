@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..create_acls_request import v1 as _partner
+
 __all__ = ["AclCreationResult", "CreateAclsResponse"]
 
 unpack_hh = struct.Struct(">hh").unpack_from
@@ -73,6 +76,8 @@ class CreateAclsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 30
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.CreateAclsRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import as_bytes, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..create_delegation_token_request import v1 as _partner
+
 __all__ = ["CreateDelegationTokenResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -43,6 +46,8 @@ class CreateDelegationTokenResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 38
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.CreateDelegationTokenRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -10,6 +10,9 @@ import kipwire
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..create_delegation_token_request import v2 as _partner
+
 __all__ = ["CreateDelegationTokenResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -42,6 +45,8 @@ class CreateDelegationTokenResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 38
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.CreateDelegationTokenRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..create_partitions_request import v0 as _partner
+
 __all__ = ["CreatePartitionsTopicResult", "CreatePartitionsResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -87,6 +90,8 @@ class CreatePartitionsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 37
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.CreatePartitionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0

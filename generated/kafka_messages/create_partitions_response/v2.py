@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..create_partitions_request import v2 as _partner
+
 __all__ = ["CreatePartitionsTopicResult", "CreatePartitionsResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -95,6 +98,8 @@ class CreatePartitionsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 37
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.CreatePartitionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1

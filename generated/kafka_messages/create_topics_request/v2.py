@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..create_topics_response import v2 as _partner
+
 __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic", "CreateTopicsRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -183,6 +186,8 @@ class CreateTopicsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 19
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.CreateTopicsResponse]]
     MIN_VERSION = 2
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 1

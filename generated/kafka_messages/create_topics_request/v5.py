@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..create_topics_response import v5 as _partner
+
 __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic", "CreateTopicsRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -205,6 +208,8 @@ class CreateTopicsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 19
     VERSION: typing.ClassVar[int] = 5
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.CreateTopicsResponse]]
     MIN_VERSION = 2
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..create_topics_request import v2 as _partner
+
 __all__ = ["CreatableTopicResult", "CreateTopicsResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -88,6 +91,8 @@ class CreateTopicsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 19
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.CreateTopicsRequest]]
     MIN_VERSION = 2
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 0

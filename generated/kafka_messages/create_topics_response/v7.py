@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..create_topics_request import v7 as _partner
+
 __all__ = ["CreatableTopicConfigs", "CreatableTopicResult", "CreateTopicsResponse"]
 
 unpack_16shB = struct.Struct(">16shB").unpack_from
@@ -245,6 +248,8 @@ class CreateTopicsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 19
     VERSION: typing.ClassVar[int] = 7
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.CreateTopicsRequest]]
     MIN_VERSION = 2
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..delete_acls_request import v1 as _partner
+
 __all__ = ["DeleteAclsMatchingAcl", "DeleteAclsFilterResult", "DeleteAclsResponse"]
 
 unpack_bb = struct.Struct(">bb").unpack_from
@@ -203,6 +206,8 @@ class DeleteAclsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 31
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.DeleteAclsRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -10,6 +10,9 @@ import kipwire
 from kipwire.arrays import read_texts, write_texts
 from kipwire.structs import DEFAULT
 
+if typing.TYPE_CHECKING:
+    from ..delete_groups_response import v0 as _partner
+
 __all__ = ["DeleteGroupsRequest"]
 
 unpack_i = struct.Struct(">i").unpack_from
@@ -27,6 +30,8 @@ class DeleteGroupsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 42
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DeleteGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1

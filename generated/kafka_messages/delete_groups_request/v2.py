@@ -10,6 +10,9 @@ from kipwire.arrays import read_compact_texts, write_compact_texts
 from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..delete_groups_response import v2 as _partner
+
 __all__ = ["DeleteGroupsRequest"]
 
 
@@ -25,6 +28,8 @@ class DeleteGroupsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 42
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DeleteGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2

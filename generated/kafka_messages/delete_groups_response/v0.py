@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..delete_groups_request import v0 as _partner
+
 __all__ = ["DeletableGroupResult", "DeleteGroupsResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -70,6 +73,8 @@ class DeleteGroupsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 42
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.DeleteGroupsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -10,6 +10,9 @@ import kipwire
 from kipwire.arrays import read_texts, write_texts
 from kipwire.structs import DEFAULT
 
+if typing.TYPE_CHECKING:
+    from ..delete_topics_response import v1 as _partner
+
 __all__ = ["DeleteTopicsRequest"]
 
 unpack_i = struct.Struct(">i").unpack_from
@@ -29,6 +32,8 @@ class DeleteTopicsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 20
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DeleteTopicsResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

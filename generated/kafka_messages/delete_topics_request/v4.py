@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_texts, write_compact_texts
 from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..delete_topics_response import v4 as _partner
+
 __all__ = ["DeleteTopicsRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -30,6 +33,8 @@ class DeleteTopicsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 20
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DeleteTopicsResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2

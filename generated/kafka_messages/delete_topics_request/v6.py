@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..delete_topics_response import v6 as _partner
+
 __all__ = ["DeleteTopicState", "DeleteTopicsRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -82,6 +85,8 @@ class DeleteTopicsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 20
     VERSION: typing.ClassVar[int] = 6
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DeleteTopicsResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..delete_topics_request import v1 as _partner
+
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -70,6 +73,8 @@ class DeleteTopicsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 20
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.DeleteTopicsRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..delete_topics_request import v5 as _partner
+
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -97,6 +100,8 @@ class DeleteTopicsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 20
     VERSION: typing.ClassVar[int] = 5
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.DeleteTopicsRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..delete_topics_request import v6 as _partner
+
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
 unpack_16shB = struct.Struct(">16shB").unpack_from
@@ -110,6 +113,8 @@ class DeleteTopicsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 20
     VERSION: typing.ClassVar[int] = 6
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.DeleteTopicsRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..describe_acls_response import v1 as _partner
+
 __all__ = ["DescribeAclsRequest"]
 
 unpack_bb = struct.Struct(">bb").unpack_from
@@ -42,6 +45,8 @@ class DescribeAclsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 29
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeAclsResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1

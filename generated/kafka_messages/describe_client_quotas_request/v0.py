@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..describe_client_quotas_response import v0 as _partner
+
 __all__ = ["ComponentData", "DescribeClientQuotasRequest"]
 
 unpack_bh = struct.Struct(">bh").unpack_from
@@ -91,6 +94,8 @@ class DescribeClientQuotasRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 48
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeClientQuotasResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

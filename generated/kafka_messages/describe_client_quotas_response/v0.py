@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..describe_client_quotas_request import v0 as _partner
+
 __all__ = ["EntityData", "ValueData", "EntryData", "DescribeClientQuotasResponse"]
 
 unpack_d = struct.Struct(">d").unpack_from
@@ -158,6 +161,8 @@ class DescribeClientQuotasResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 48
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.DescribeClientQuotasRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..describe_cluster_response import v0 as _partner
+
 __all__ = ["DescribeClusterRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
@@ -28,6 +31,8 @@ class DescribeClusterRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 60
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeClusterResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, read_texts, write_structs, write_texts
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..describe_configs_response import v3 as _partner
+
 __all__ = ["DescribeConfigsResource", "DescribeConfigsRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
@@ -88,6 +91,8 @@ class DescribeConfigsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 32
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeConfigsResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1

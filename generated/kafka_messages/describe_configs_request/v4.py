@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..describe_configs_response import v4 as _partner
+
 __all__ = ["DescribeConfigsResource", "DescribeConfigsRequest"]
 
 unpack_BBB = struct.Struct(">BBB").unpack_from
@@ -92,6 +95,8 @@ class DescribeConfigsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 32
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeConfigsResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 2

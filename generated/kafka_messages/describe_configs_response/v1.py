@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..describe_configs_request import v1 as _partner
+
 __all__ = [
     "DescribeConfigsSynonym",
     "DescribeConfigsResourceResult",
@@ -261,6 +264,8 @@ class DescribeConfigsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 32
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.DescribeConfigsRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..describe_delegation_token_response import v1 as _partner
+
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -74,6 +77,8 @@ class DescribeDelegationTokenRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 41
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeDelegationTokenResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -10,6 +10,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..describe_delegation_token_response import v2 as _partner
+
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
 
@@ -78,6 +81,8 @@ class DescribeDelegationTokenRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 41
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeDelegationTokenResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..describe_delegation_token_request import v2 as _partner
+
 __all__ = ["DescribedDelegationTokenRenewer", "DescribedDelegationToken", "DescribeDelegationTokenResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -205,6 +208,8 @@ class DescribeDelegationTokenResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 41
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.DescribeDelegationTokenRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_texts, write_texts
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE
 
+if typing.TYPE_CHECKING:
+    from ..describe_groups_response import v3 as _partner
+
 __all__ = ["DescribeGroupsRequest"]
 
 unpack_i = struct.Struct(">i").unpack_from
@@ -31,6 +34,8 @@ class DescribeGroupsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 15
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

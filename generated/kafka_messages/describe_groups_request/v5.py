@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_texts, write_compact_texts
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..describe_groups_response import v5 as _partner
+
 __all__ = ["DescribeGroupsRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
@@ -31,6 +34,8 @@ class DescribeGroupsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 15
     VERSION: typing.ClassVar[int] = 5
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..describe_log_dirs_response import v1 as _partner
+
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -74,6 +77,8 @@ class DescribeLogDirsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 35
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeLogDirsResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..describe_log_dirs_request import v2 as _partner
+
 __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsTopic", "DescribeLogDirsResult", "DescribeLogDirsResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -168,6 +171,8 @@ class DescribeLogDirsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 35
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.DescribeLogDirsRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, read_struct, write_compact_stru
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..describe_topic_partitions_response import v0 as _partner
+
 __all__ = ["TopicRequest", "Cursor", "DescribeTopicPartitionsRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -112,6 +115,8 @@ class DescribeTopicPartitionsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 75
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeTopicPartitionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -10,6 +10,9 @@ from kipwire.arrays import read_compact_texts, write_compact_texts
 from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..describe_transactions_response import v0 as _partner
+
 __all__ = ["DescribeTransactionsRequest"]
 
 
@@ -25,6 +28,8 @@ class DescribeTransactionsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 65
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.DescribeTransactionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2

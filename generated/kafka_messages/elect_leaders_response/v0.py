@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..elect_leaders_request import v0 as _partner
+
 __all__ = ["PartitionResult", "ReplicaElectionResult", "ElectLeadersResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -118,6 +121,8 @@ class ElectLeadersResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 43
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ElectLeadersRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0

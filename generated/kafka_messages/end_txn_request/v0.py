@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..end_txn_response import v0 as _partner
+
 __all__ = ["EndTxnRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -33,6 +36,8 @@ class EndTxnRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 26
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.EndTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

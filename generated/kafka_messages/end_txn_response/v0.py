@@ -8,6 +8,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..end_txn_request import v0 as _partner
+
 __all__ = ["EndTxnResponse"]
 
 unpack_ih = struct.Struct(">ih").unpack_from
@@ -27,6 +30,8 @@ class EndTxnResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 26
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.EndTxnRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0

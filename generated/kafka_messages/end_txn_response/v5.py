@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..end_txn_request import v5 as _partner
+
 __all__ = ["EndTxnResponse"]
 
 unpack_ihqhB = struct.Struct(">ihqhB").unpack_from
@@ -32,6 +35,8 @@ class EndTxnResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 26
     VERSION: typing.ClassVar[int] = 5
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.EndTxnRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

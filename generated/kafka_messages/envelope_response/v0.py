@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
+if typing.TYPE_CHECKING:
+    from ..envelope_request import v0 as _partner
+
 __all__ = ["EnvelopeResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -29,6 +32,8 @@ class EnvelopeResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 58
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.EnvelopeRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1

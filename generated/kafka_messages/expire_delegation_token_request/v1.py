@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import as_bytes
 
+if typing.TYPE_CHECKING:
+    from ..expire_delegation_token_response import v1 as _partner
+
 __all__ = ["ExpireDelegationTokenRequest"]
 
 unpack_i = struct.Struct(">i").unpack_from
@@ -31,6 +34,8 @@ class ExpireDelegationTokenRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 40
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ExpireDelegationTokenResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

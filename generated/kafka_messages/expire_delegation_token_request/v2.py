@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
+if typing.TYPE_CHECKING:
+    from ..expire_delegation_token_response import v2 as _partner
+
 __all__ = ["ExpireDelegationTokenRequest"]
 
 unpack_qB = struct.Struct(">qB").unpack_from
@@ -29,6 +32,8 @@ class ExpireDelegationTokenRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 40
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ExpireDelegationTokenResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -8,6 +8,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..expire_delegation_token_request import v1 as _partner
+
 __all__ = ["ExpireDelegationTokenResponse"]
 
 unpack_hqi = struct.Struct(">hqi").unpack_from
@@ -28,6 +31,8 @@ class ExpireDelegationTokenResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 40
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ExpireDelegationTokenRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..fetch_response import v13 as _partner
+
 __all__ = ["FetchPartition", "FetchTopic", "ForgottenTopic", "FetchRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -213,6 +216,8 @@ class FetchRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 1
     VERSION: typing.ClassVar[int] = 13
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.FetchResponse]]
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 2

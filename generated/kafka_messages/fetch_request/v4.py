@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..fetch_response import v4 as _partner
+
 __all__ = ["FetchPartition", "FetchTopic", "FetchRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -120,6 +123,8 @@ class FetchRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 1
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.FetchResponse]]
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1

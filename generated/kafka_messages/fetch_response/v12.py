@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..fetch_request import v12 as _partner
+
 __all__ = [
     "EpochEndOffset",
     "LeaderIdAndEpoch",
@@ -405,6 +408,8 @@ class FetchResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 1
     VERSION: typing.ClassVar[int] = 12
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1

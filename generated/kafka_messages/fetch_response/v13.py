@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
+if typing.TYPE_CHECKING:
+    from ..fetch_request import v13 as _partner
+
 __all__ = [
     "EpochEndOffset",
     "LeaderIdAndEpoch",
@@ -400,6 +403,8 @@ class FetchResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 1
     VERSION: typing.ClassVar[int] = 13
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1

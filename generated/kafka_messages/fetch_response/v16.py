@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, is_empty, read_size, read_string_size, read_tag_section
 from kipwire.wire import tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..fetch_request import v16 as _partner
+
 __all__ = [
     "EpochEndOffset",
     "LeaderIdAndEpoch",
@@ -472,6 +475,8 @@ class FetchResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 1
     VERSION: typing.ClassVar[int] = 16
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1

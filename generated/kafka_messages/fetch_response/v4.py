@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..fetch_request import v4 as _partner
+
 __all__ = ["AbortedTransaction", "PartitionData", "FetchableTopicResponse", "FetchResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -195,6 +198,8 @@ class FetchResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 1
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
     MIN_VERSION = 4
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, read_struct, write_compact_stru
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..fetch_snapshot_response import v0 as _partner
+
 __all__ = ["SnapshotId", "PartitionSnapshot", "TopicSnapshot", "FetchSnapshotRequest"]
 
 unpack_ii = struct.Struct(">ii").unpack_from
@@ -155,6 +158,8 @@ class FetchSnapshotRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 59
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.FetchSnapshotResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, is_empty, read_size, read_string_size, read_tag_section
 from kipwire.wire import tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..fetch_snapshot_request import v1 as _partner
+
 __all__ = [
     "SnapshotId",
     "LeaderIdAndEpoch",
@@ -307,6 +310,8 @@ class FetchSnapshotResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 59
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.FetchSnapshotRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

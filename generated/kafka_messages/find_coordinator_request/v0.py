@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..find_coordinator_response import v0 as _partner
+
 __all__ = ["FindCoordinatorRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -28,6 +31,8 @@ class FindCoordinatorRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 10
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.FindCoordinatorResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

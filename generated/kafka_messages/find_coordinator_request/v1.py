@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..find_coordinator_response import v1 as _partner
+
 __all__ = ["FindCoordinatorRequest"]
 
 unpack_b = struct.Struct(">b").unpack_from
@@ -32,6 +35,8 @@ class FindCoordinatorRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 10
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.FindCoordinatorResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

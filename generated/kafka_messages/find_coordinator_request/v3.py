@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..find_coordinator_response import v3 as _partner
+
 __all__ = ["FindCoordinatorRequest"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
@@ -30,6 +33,8 @@ class FindCoordinatorRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 10
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.FindCoordinatorResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2

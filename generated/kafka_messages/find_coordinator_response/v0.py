@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..find_coordinator_request import v0 as _partner
+
 __all__ = ["FindCoordinatorResponse"]
 
 unpack_hih = struct.Struct(">hih").unpack_from
@@ -33,6 +36,8 @@ class FindCoordinatorResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 10
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.FindCoordinatorRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..find_coordinator_request import v3 as _partner
+
 __all__ = ["FindCoordinatorResponse"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -38,6 +41,8 @@ class FindCoordinatorResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 10
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.FindCoordinatorRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

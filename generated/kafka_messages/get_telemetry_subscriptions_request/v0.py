@@ -11,6 +11,9 @@ import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..get_telemetry_subscriptions_response import v0 as _partner
+
 __all__ = ["GetTelemetrySubscriptionsRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -29,6 +32,8 @@ class GetTelemetrySubscriptionsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 71
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.GetTelemetrySubscriptionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, read_tag_section
 from kipwire.wire import tag_section, write_size
 
+if typing.TYPE_CHECKING:
+    from ..get_telemetry_subscriptions_request import v0 as _partner
+
 __all__ = ["GetTelemetrySubscriptionsResponse"]
 
 unpack_ih16siB = struct.Struct(">ih16siB").unpack_from
@@ -48,6 +51,8 @@ class GetTelemetrySubscriptionsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 71
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.GetTelemetrySubscriptionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..heartbeat_response import v3 as _partner
+
 __all__ = ["HeartbeatRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -33,6 +36,8 @@ class HeartbeatRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 12
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.HeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..heartbeat_response import v4 as _partner
+
 __all__ = ["HeartbeatRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -31,6 +34,8 @@ class HeartbeatRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 12
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.HeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 2

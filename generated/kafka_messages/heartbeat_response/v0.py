@@ -8,6 +8,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..heartbeat_request import v0 as _partner
+
 __all__ = ["HeartbeatResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -27,6 +30,8 @@ class HeartbeatResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 12
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.HeartbeatRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0

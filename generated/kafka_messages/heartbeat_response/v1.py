@@ -8,6 +8,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..heartbeat_request import v1 as _partner
+
 __all__ = ["HeartbeatResponse"]
 
 unpack_ih = struct.Struct(">ih").unpack_from
@@ -29,6 +32,8 @@ class HeartbeatResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 12
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.HeartbeatRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0

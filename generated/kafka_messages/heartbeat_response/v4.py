@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..heartbeat_request import v4 as _partner
+
 __all__ = ["HeartbeatResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
@@ -30,6 +33,8 @@ class HeartbeatResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 12
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.HeartbeatRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1

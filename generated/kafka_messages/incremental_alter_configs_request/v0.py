@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..incremental_alter_configs_response import v0 as _partner
+
 __all__ = ["AlterableConfig", "AlterConfigsResource", "IncrementalAlterConfigsRequest"]
 
 unpack_bh = struct.Struct(">bh").unpack_from
@@ -135,6 +138,8 @@ class IncrementalAlterConfigsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 44
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.IncrementalAlterConfigsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

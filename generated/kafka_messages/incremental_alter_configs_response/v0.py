@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..incremental_alter_configs_request import v0 as _partner
+
 __all__ = ["AlterConfigsResourceResponse", "IncrementalAlterConfigsResponse"]
 
 unpack_bh = struct.Struct(">bh").unpack_from
@@ -93,6 +96,8 @@ class IncrementalAlterConfigsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 44
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.IncrementalAlterConfigsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 0

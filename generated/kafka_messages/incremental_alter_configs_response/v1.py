@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..incremental_alter_configs_request import v1 as _partner
+
 __all__ = ["AlterConfigsResourceResponse", "IncrementalAlterConfigsResponse"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
@@ -103,6 +106,8 @@ class IncrementalAlterConfigsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 44
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.IncrementalAlterConfigsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..init_producer_id_response import v0 as _partner
+
 __all__ = ["InitProducerIdRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -32,6 +35,8 @@ class InitProducerIdRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 22
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.InitProducerIdResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..init_producer_id_response import v2 as _partner
+
 __all__ = ["InitProducerIdRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -30,6 +33,8 @@ class InitProducerIdRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 22
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.InitProducerIdResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -10,6 +10,9 @@ import kipwire
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..init_producer_id_response import v6 as _partner
+
 __all__ = ["InitProducerIdRequest"]
 
 unpack_iqhBBB = struct.Struct(">iqhBBB").unpack_from
@@ -39,6 +42,8 @@ class InitProducerIdRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 22
     VERSION: typing.ClassVar[int] = 6
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.InitProducerIdResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -8,6 +8,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..init_producer_id_request import v0 as _partner
+
 __all__ = ["InitProducerIdResponse"]
 
 unpack_ihqh = struct.Struct(">ihqh").unpack_from
@@ -29,6 +32,8 @@ class InitProducerIdResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 22
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.InitProducerIdRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..init_producer_id_request import v2 as _partner
+
 __all__ = ["InitProducerIdResponse"]
 
 unpack_ihqhB = struct.Struct(">ihqhB").unpack_from
@@ -30,6 +33,8 @@ class InitProducerIdResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 22
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.InitProducerIdRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..initialize_share_group_state_response import v0 as _partner
+
 __all__ = ["PartitionData", "InitializeStateData", "InitializeShareGroupStateRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -108,6 +111,8 @@ class InitializeShareGroupStateRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 83
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.InitializeShareGroupStateResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..join_group_response import v5 as _partner
+
 __all__ = ["JoinGroupRequestProtocol", "JoinGroupRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -88,6 +91,8 @@ class JoinGroupRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 11
     VERSION: typing.ClassVar[int] = 5
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.JoinGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..join_group_response import v8 as _partner
+
 __all__ = ["JoinGroupRequestProtocol", "JoinGroupRequest"]
 
 unpack_iiB = struct.Struct(">iiB").unpack_from
@@ -101,6 +104,8 @@ class JoinGroupRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 11
     VERSION: typing.ClassVar[int] = 8
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.JoinGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..join_group_request import v2 as _partner
+
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -89,6 +92,8 @@ class JoinGroupResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 11
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.JoinGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..join_group_request import v6 as _partner
+
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
 
 unpack_ihiB = struct.Struct(">ihiB").unpack_from
@@ -120,6 +123,8 @@ class JoinGroupResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 11
     VERSION: typing.ClassVar[int] = 6
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.JoinGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 1

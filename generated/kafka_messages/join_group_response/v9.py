@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..join_group_request import v9 as _partner
+
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
@@ -126,6 +129,8 @@ class JoinGroupResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 11
     VERSION: typing.ClassVar[int] = 9
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.JoinGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..leave_group_response import v3 as _partner
+
 __all__ = ["MemberIdentity", "LeaveGroupRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -82,6 +85,8 @@ class LeaveGroupRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 13
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.LeaveGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -8,6 +8,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..leave_group_request import v0 as _partner
+
 __all__ = ["LeaveGroupResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -25,6 +28,8 @@ class LeaveGroupResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 13
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.LeaveGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0

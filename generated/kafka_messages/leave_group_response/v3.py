@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..leave_group_request import v3 as _partner
+
 __all__ = ["MemberResponse", "LeaveGroupResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -89,6 +92,8 @@ class LeaveGroupResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 13
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.LeaveGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..leave_group_request import v4 as _partner
+
 __all__ = ["MemberResponse", "LeaveGroupResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -98,6 +101,8 @@ class LeaveGroupResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 13
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.LeaveGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -9,6 +9,9 @@ import kipwire
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, read_tag_section, tag_section, write_size
 
+if typing.TYPE_CHECKING:
+    from ..list_config_resources_response import v1 as _partner
+
 __all__ = ["ListConfigResourcesRequest"]
 
 
@@ -25,6 +28,8 @@ class ListConfigResourcesRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 74
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ListConfigResourcesResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2

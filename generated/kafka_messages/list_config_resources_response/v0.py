@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..list_config_resources_request import v0 as _partner
+
 __all__ = ["ConfigResource", "ListConfigResourcesResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
@@ -69,6 +72,8 @@ class ListConfigResourcesResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 74
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ListConfigResourcesRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -7,6 +7,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..list_groups_response import v0 as _partner
+
 __all__ = ["ListGroupsRequest"]
 
 
@@ -17,6 +20,8 @@ class ListGroupsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 16
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ListGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -8,6 +8,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..list_groups_response import v3 as _partner
+
 __all__ = ["ListGroupsRequest"]
 
 
@@ -18,6 +21,8 @@ class ListGroupsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 16
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ListGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -10,6 +10,9 @@ from kipwire.arrays import read_compact_texts, write_compact_texts
 from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..list_groups_response import v5 as _partner
+
 __all__ = ["ListGroupsRequest"]
 
 
@@ -27,6 +30,8 @@ class ListGroupsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 16
     VERSION: typing.ClassVar[int] = 5
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ListGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2

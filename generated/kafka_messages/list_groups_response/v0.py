@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..list_groups_request import v0 as _partner
+
 __all__ = ["ListedGroup", "ListGroupsResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -76,6 +79,8 @@ class ListGroupsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 16
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ListGroupsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0

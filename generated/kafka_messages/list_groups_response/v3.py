@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..list_groups_request import v3 as _partner
+
 __all__ = ["ListedGroup", "ListGroupsResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
@@ -86,6 +89,8 @@ class ListGroupsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 16
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ListGroupsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

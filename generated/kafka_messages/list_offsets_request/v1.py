@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..list_offsets_response import v1 as _partner
+
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -108,6 +111,8 @@ class ListOffsetsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 2
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ListOffsetsResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 1

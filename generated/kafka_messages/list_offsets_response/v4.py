@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..list_offsets_request import v4 as _partner
+
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffsetsResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -129,6 +132,8 @@ class ListOffsetsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 2
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ListOffsetsRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size, read_string_size, read_tag_section
 from kipwire.wire import tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..list_partition_reassignments_request import v0 as _partner
+
 __all__ = ["OngoingPartitionReassignment", "OngoingTopicReassignment", "ListPartitionReassignmentsResponse"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -156,6 +159,8 @@ class ListPartitionReassignmentsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 46
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ListPartitionReassignmentsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
 
+if typing.TYPE_CHECKING:
+    from ..list_transactions_response import v0 as _partner
+
 __all__ = ["ListTransactionsRequest"]
 
 
@@ -28,6 +31,8 @@ class ListTransactionsRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 66
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ListTransactionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, read_compact_texts, write_compa
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..list_transactions_request import v0 as _partner
+
 __all__ = ["TransactionState", "ListTransactionsResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
@@ -94,6 +97,8 @@ class ListTransactionsResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 66
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ListTransactionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..metadata_response import v8 as _partner
+
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
 unpack_BBB = struct.Struct(">BBB").unpack_from
@@ -69,6 +72,8 @@ class MetadataRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 3
     VERSION: typing.ClassVar[int] = 8
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.MetadataResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1

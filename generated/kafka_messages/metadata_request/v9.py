@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..metadata_response import v9 as _partner
+
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
 unpack_BBBB = struct.Struct(">BBBB").unpack_from
@@ -76,6 +79,8 @@ class MetadataRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 3
     VERSION: typing.ClassVar[int] = 9
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.MetadataResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..metadata_request import v8 as _partner
+
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
 
 unpack_Bi = struct.Struct(">Bi").unpack_from
@@ -243,6 +246,8 @@ class MetadataResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 3
     VERSION: typing.ClassVar[int] = 8
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.MetadataRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..metadata_request import v9 as _partner
+
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
@@ -283,6 +286,8 @@ class MetadataResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 3
     VERSION: typing.ClassVar[int] = 9
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.MetadataRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1

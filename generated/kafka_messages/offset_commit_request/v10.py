@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..offset_commit_response import v10 as _partner
+
 __all__ = ["OffsetCommitRequestPartition", "OffsetCommitRequestTopic", "OffsetCommitRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -147,6 +150,8 @@ class OffsetCommitRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 8
     VERSION: typing.ClassVar[int] = 10
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.OffsetCommitResponse]]
     MIN_VERSION = 2
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 2

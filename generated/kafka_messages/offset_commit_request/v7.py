@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..offset_commit_response import v7 as _partner
+
 __all__ = ["OffsetCommitRequestPartition", "OffsetCommitRequestTopic", "OffsetCommitRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -135,6 +138,8 @@ class OffsetCommitRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 8
     VERSION: typing.ClassVar[int] = 7
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.OffsetCommitResponse]]
     MIN_VERSION = 2
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..offset_commit_request import v10 as _partner
+
 __all__ = ["OffsetCommitResponsePartition", "OffsetCommitResponseTopic", "OffsetCommitResponse"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -110,6 +113,8 @@ class OffsetCommitResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 8
     VERSION: typing.ClassVar[int] = 10
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.OffsetCommitRequest]]
     MIN_VERSION = 2
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..offset_commit_request import v2 as _partner
+
 __all__ = ["OffsetCommitResponsePartition", "OffsetCommitResponseTopic", "OffsetCommitResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -105,6 +108,8 @@ class OffsetCommitResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 8
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.OffsetCommitRequest]]
     MIN_VERSION = 2
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..offset_delete_response import v0 as _partner
+
 __all__ = ["OffsetDeleteRequestPartition", "OffsetDeleteRequestTopic", "OffsetDeleteRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -100,6 +103,8 @@ class OffsetDeleteRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 47
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.OffsetDeleteResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..offset_delete_request import v0 as _partner
+
 __all__ = ["OffsetDeleteResponsePartition", "OffsetDeleteResponseTopic", "OffsetDeleteResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -110,6 +113,8 @@ class OffsetDeleteResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 47
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.OffsetDeleteRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..offset_fetch_response import v1 as _partner
+
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -77,6 +80,8 @@ class OffsetFetchRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 9
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.OffsetFetchResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1

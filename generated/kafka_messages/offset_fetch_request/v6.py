@@ -11,6 +11,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..offset_fetch_response import v6 as _partner
+
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
 
 
@@ -83,6 +86,8 @@ class OffsetFetchRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 9
     VERSION: typing.ClassVar[int] = 6
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.OffsetFetchResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..offset_fetch_request import v10 as _partner
+
 __all__ = [
     "OffsetFetchResponsePartitions",
     "OffsetFetchResponseTopics",
@@ -207,6 +210,8 @@ class OffsetFetchResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 9
     VERSION: typing.ClassVar[int] = 10
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.OffsetFetchRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..offset_fetch_request import v3 as _partner
+
 __all__ = ["OffsetFetchResponsePartition", "OffsetFetchResponseTopic", "OffsetFetchResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -131,6 +134,8 @@ class OffsetFetchResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 9
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.OffsetFetchRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 0

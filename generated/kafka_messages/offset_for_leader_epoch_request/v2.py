@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..offset_for_leader_epoch_response import v2 as _partner
+
 __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderEpochRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -107,6 +110,8 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 23
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.OffsetForLeaderEpochResponse]]
     MIN_VERSION = 2
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1

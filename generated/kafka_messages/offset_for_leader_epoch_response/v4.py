@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..offset_for_leader_epoch_request import v4 as _partner
+
 __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpochResponse"]
 
 unpack_hiiqB = struct.Struct(">hiiqB").unpack_from
@@ -118,6 +121,8 @@ class OffsetForLeaderEpochResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 23
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.OffsetForLeaderEpochRequest]]
     MIN_VERSION = 2
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1

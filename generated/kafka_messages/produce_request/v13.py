@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..produce_response import v13 as _partner
+
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -132,6 +135,8 @@ class ProduceRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 0
     VERSION: typing.ClassVar[int] = 13
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ProduceResponse]]
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..produce_response import v3 as _partner
+
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -119,6 +122,8 @@ class ProduceRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 0
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ProduceResponse]]
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1

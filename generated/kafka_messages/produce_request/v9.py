@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..produce_response import v9 as _partner
+
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
 
 unpack_hiB = struct.Struct(">hiB").unpack_from
@@ -134,6 +137,8 @@ class ProduceRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 0
     VERSION: typing.ClassVar[int] = 9
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ProduceResponse]]
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 2

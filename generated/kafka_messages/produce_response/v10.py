@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..produce_request import v10 as _partner
+
 __all__ = [
     "BatchIndexAndErrorMessage",
     "LeaderIdAndEpoch",
@@ -350,6 +353,8 @@ class ProduceResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 0
     VERSION: typing.ClassVar[int] = 10
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1

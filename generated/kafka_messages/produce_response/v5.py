@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..produce_request import v5 as _partner
+
 __all__ = ["PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -135,6 +138,8 @@ class ProduceResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 0
     VERSION: typing.ClassVar[int] = 5
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..produce_request import v9 as _partner
+
 __all__ = ["BatchIndexAndErrorMessage", "PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -214,6 +217,8 @@ class ProduceResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 0
     VERSION: typing.ClassVar[int] = 9
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
     MIN_VERSION = 3
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1

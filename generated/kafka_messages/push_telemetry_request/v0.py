@@ -11,6 +11,9 @@ import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
+if typing.TYPE_CHECKING:
+    from ..push_telemetry_response import v0 as _partner
+
 __all__ = ["PushTelemetryRequest"]
 
 unpack_16siBbB = struct.Struct(">16siBbB").unpack_from
@@ -36,6 +39,8 @@ class PushTelemetryRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 72
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.PushTelemetryResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..push_telemetry_request import v0 as _partner
+
 __all__ = ["PushTelemetryResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
@@ -28,6 +31,8 @@ class PushTelemetryResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 72
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.PushTelemetryRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1

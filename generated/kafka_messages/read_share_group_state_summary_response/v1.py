@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..read_share_group_state_summary_request import v1 as _partner
+
 __all__ = ["PartitionResult", "ReadStateSummaryResult", "ReadShareGroupStateSummaryResponse"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -159,6 +162,8 @@ class ReadShareGroupStateSummaryResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 87
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ReadShareGroupStateSummaryRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..remove_raft_voter_response import v0 as _partner
+
 __all__ = ["RemoveRaftVoterRequest"]
 
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
@@ -33,6 +36,8 @@ class RemoveRaftVoterRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 81
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.RemoveRaftVoterResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2

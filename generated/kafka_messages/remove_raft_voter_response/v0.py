@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..remove_raft_voter_request import v0 as _partner
+
 __all__ = ["RemoveRaftVoterResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
@@ -30,6 +33,8 @@ class RemoveRaftVoterResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 81
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.RemoveRaftVoterRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1

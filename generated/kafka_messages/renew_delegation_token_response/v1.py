@@ -8,6 +8,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..renew_delegation_token_request import v1 as _partner
+
 __all__ = ["RenewDelegationTokenResponse"]
 
 unpack_hqi = struct.Struct(">hqi").unpack_from
@@ -28,6 +31,8 @@ class RenewDelegationTokenResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 39
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.RenewDelegationTokenRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..renew_delegation_token_request import v2 as _partner
+
 __all__ = ["RenewDelegationTokenResponse"]
 
 unpack_hqiB = struct.Struct(">hqiB").unpack_from
@@ -29,6 +32,8 @@ class RenewDelegationTokenResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 39
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.RenewDelegationTokenRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import as_bytes
 
+if typing.TYPE_CHECKING:
+    from ..sasl_authenticate_response import v0 as _partner
+
 __all__ = ["SaslAuthenticateRequest"]
 
 unpack_i = struct.Struct(">i").unpack_from
@@ -27,6 +30,8 @@ class SaslAuthenticateRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 36
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.SaslAuthenticateResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

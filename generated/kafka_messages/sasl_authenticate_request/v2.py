@@ -8,6 +8,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
+if typing.TYPE_CHECKING:
+    from ..sasl_authenticate_response import v2 as _partner
+
 __all__ = ["SaslAuthenticateRequest"]
 
 
@@ -23,6 +26,8 @@ class SaslAuthenticateRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 36
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.SaslAuthenticateResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import as_bytes, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..sasl_authenticate_request import v1 as _partner
+
 __all__ = ["SaslAuthenticateResponse"]
 
 unpack_hh = struct.Struct(">hh").unpack_from
@@ -34,6 +37,8 @@ class SaslAuthenticateResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 36
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.SaslAuthenticateRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 0

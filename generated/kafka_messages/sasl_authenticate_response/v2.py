@@ -10,6 +10,9 @@ import kipwire
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..sasl_authenticate_request import v2 as _partner
+
 __all__ = ["SaslAuthenticateResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -33,6 +36,8 @@ class SaslAuthenticateResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 36
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.SaslAuthenticateRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -10,6 +10,9 @@ import kipwire
 from kipwire.arrays import read_texts, write_texts
 from kipwire.structs import DEFAULT
 
+if typing.TYPE_CHECKING:
+    from ..sasl_handshake_request import v0 as _partner
+
 __all__ = ["SaslHandshakeResponse"]
 
 unpack_hi = struct.Struct(">hi").unpack_from
@@ -29,6 +32,8 @@ class SaslHandshakeResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 17
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.SaslHandshakeRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..share_acknowledge_response import v1 as _partner
+
 __all__ = ["AcknowledgementBatch", "AcknowledgePartition", "AcknowledgeTopic", "ShareAcknowledgeRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -159,6 +162,8 @@ class ShareAcknowledgeRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 79
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ShareAcknowledgeResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..share_acknowledge_request import v1 as _partner
+
 __all__ = [
     "LeaderIdAndEpoch",
     "PartitionData",
@@ -239,6 +242,8 @@ class ShareAcknowledgeResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 79
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ShareAcknowledgeRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

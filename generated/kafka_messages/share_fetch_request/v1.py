@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, PACK_INT8, UNPACK_INT32, UNPACK_INT8, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..share_fetch_response import v1 as _partner
+
 __all__ = ["AcknowledgementBatch", "FetchPartition", "FetchTopic", "ForgottenTopic", "ShareFetchRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -211,6 +214,8 @@ class ShareFetchRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 78
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ShareFetchResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -15,6 +15,9 @@ from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, PACK_INT8,
 from kipwire.wire import encode_text, read_size, read_string_size, read_tag_section, tag_section, write_size
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..share_fetch_response import v2 as _partner
+
 __all__ = ["AcknowledgementBatch", "FetchPartition", "FetchTopic", "ForgottenTopic", "ShareFetchRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -216,6 +219,8 @@ class ShareFetchRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 78
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ShareFetchResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2

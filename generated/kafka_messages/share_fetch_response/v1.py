@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..share_fetch_request import v1 as _partner
+
 __all__ = [
     "LeaderIdAndEpoch",
     "AcquiredRecords",
@@ -350,6 +353,8 @@ class ShareFetchResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 78
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ShareFetchRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

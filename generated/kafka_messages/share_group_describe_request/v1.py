@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_texts, write_compact_texts
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..share_group_describe_response import v1 as _partner
+
 __all__ = ["ShareGroupDescribeRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
@@ -30,6 +33,8 @@ class ShareGroupDescribeRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 77
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ShareGroupDescribeResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -15,6 +15,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..share_group_describe_request import v1 as _partner
+
 __all__ = ["TopicPartitions", "Assignment", "Member", "DescribedGroup", "ShareGroupDescribeResponse"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -344,6 +347,8 @@ class ShareGroupDescribeResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 77
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.ShareGroupDescribeRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

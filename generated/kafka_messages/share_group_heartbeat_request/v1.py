@@ -10,6 +10,9 @@ import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..share_group_heartbeat_response import v1 as _partner
+
 __all__ = ["ShareGroupHeartbeatRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -34,6 +37,8 @@ class ShareGroupHeartbeatRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 76
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.ShareGroupHeartbeatResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2

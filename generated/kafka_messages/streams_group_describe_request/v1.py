@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_texts, write_compact_texts
 from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..streams_group_describe_response import v1 as _partner
+
 __all__ = ["StreamsGroupDescribeRequest"]
 
 unpack_BBB = struct.Struct(">BBB").unpack_from
@@ -32,6 +35,8 @@ class StreamsGroupDescribeRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 89
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.StreamsGroupDescribeResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2

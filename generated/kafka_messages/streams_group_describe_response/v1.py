@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..streams_group_describe_request import v1 as _partner
+
 __all__ = [
     "KeyValue",
     "TopicInfo",
@@ -1048,6 +1051,8 @@ class StreamsGroupDescribeResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 89
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.StreamsGroupDescribeRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

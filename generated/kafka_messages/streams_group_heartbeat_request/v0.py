@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT16, UNPACK_INT32, as_list, encode_text
 from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..streams_group_heartbeat_response import v0 as _partner
+
 __all__ = [
     "KeyValue",
     "TopicInfo",
@@ -528,6 +531,8 @@ class StreamsGroupHeartbeatRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 88
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.StreamsGroupHeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2

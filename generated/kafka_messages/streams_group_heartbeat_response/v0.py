@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..streams_group_heartbeat_request import v0 as _partner
+
 __all__ = ["Status", "TaskIds", "Endpoint", "TopicPartition", "EndpointToPartitions", "StreamsGroupHeartbeatResponse"]
 
 unpack_HB = struct.Struct(">HB").unpack_from
@@ -298,6 +301,8 @@ class StreamsGroupHeartbeatResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 88
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.StreamsGroupHeartbeatRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -12,6 +12,9 @@ from kipwire.arrays import write_compact_texts, write_struct
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..streams_group_topology_description_update_response import v0 as _partner
+
 __all__ = [
     "TopologyDescriptionNode",
     "TopologyDescriptionSubtopology",
@@ -250,6 +253,8 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 93
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.StreamsGroupTopologyDescriptionUpdateResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..streams_group_topology_description_update_request import v0 as _partner
+
 __all__ = ["StreamsGroupTopologyDescriptionUpdateResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
@@ -29,6 +32,8 @@ class StreamsGroupTopologyDescriptionUpdateResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 93
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.StreamsGroupTopologyDescriptionUpdateRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
+if typing.TYPE_CHECKING:
+    from ..sync_group_response import v3 as _partner
+
 __all__ = ["SyncGroupRequestAssignment", "SyncGroupRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -84,6 +87,8 @@ class SyncGroupRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 14
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.SyncGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..sync_group_response import v4 as _partner
+
 __all__ = ["SyncGroupRequestAssignment", "SyncGroupRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -95,6 +98,8 @@ class SyncGroupRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 14
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.SyncGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2

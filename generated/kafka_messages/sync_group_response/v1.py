@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import as_bytes
 
+if typing.TYPE_CHECKING:
+    from ..sync_group_request import v1 as _partner
+
 __all__ = ["SyncGroupResponse"]
 
 unpack_ihi = struct.Struct(">ihi").unpack_from
@@ -29,6 +32,8 @@ class SyncGroupResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 14
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.SyncGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
+if typing.TYPE_CHECKING:
+    from ..sync_group_request import v4 as _partner
+
 __all__ = ["SyncGroupResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
@@ -29,6 +32,8 @@ class SyncGroupResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 14
     VERSION: typing.ClassVar[int] = 4
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.SyncGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

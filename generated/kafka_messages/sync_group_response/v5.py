@@ -10,6 +10,9 @@ import kipwire
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..sync_group_request import v5 as _partner
+
 __all__ = ["SyncGroupResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
@@ -34,6 +37,8 @@ class SyncGroupResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 14
     VERSION: typing.ClassVar[int] = 5
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.SyncGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1

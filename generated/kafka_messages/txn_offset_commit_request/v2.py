@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..txn_offset_commit_response import v2 as _partner
+
 __all__ = ["TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic", "TxnOffsetCommitRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -133,6 +136,8 @@ class TxnOffsetCommitRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 28
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.TxnOffsetCommitResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

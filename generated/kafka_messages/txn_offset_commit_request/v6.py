@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..txn_offset_commit_response import v6 as _partner
+
 __all__ = ["TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic", "TxnOffsetCommitRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -150,6 +153,8 @@ class TxnOffsetCommitRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 28
     VERSION: typing.ClassVar[int] = 6
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.TxnOffsetCommitResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2

@@ -11,6 +11,9 @@ from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
+if typing.TYPE_CHECKING:
+    from ..txn_offset_commit_request import v0 as _partner
+
 __all__ = ["TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic", "TxnOffsetCommitResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -109,6 +112,8 @@ class TxnOffsetCommitResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 28
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.TxnOffsetCommitRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 0

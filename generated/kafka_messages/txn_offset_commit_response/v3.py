@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..txn_offset_commit_request import v3 as _partner
+
 __all__ = ["TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic", "TxnOffsetCommitResponse"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -112,6 +115,8 @@ class TxnOffsetCommitResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 28
     VERSION: typing.ClassVar[int] = 3
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.TxnOffsetCommitRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..txn_offset_commit_request import v6 as _partner
+
 __all__ = ["TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic", "TxnOffsetCommitResponse"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -110,6 +113,8 @@ class TxnOffsetCommitResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 28
     VERSION: typing.ClassVar[int] = 6
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.TxnOffsetCommitRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1

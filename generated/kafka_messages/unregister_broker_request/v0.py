@@ -9,6 +9,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..unregister_broker_response import v0 as _partner
+
 __all__ = ["UnregisterBrokerRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -26,6 +29,8 @@ class UnregisterBrokerRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 64
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.UnregisterBrokerResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2

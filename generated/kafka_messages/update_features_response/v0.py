@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..update_features_request import v0 as _partner
+
 __all__ = ["UpdatableFeatureResult", "UpdateFeaturesResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -98,6 +101,8 @@ class UpdateFeaturesResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 57
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.UpdateFeaturesRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -11,6 +11,9 @@ from kipwire.arrays import read_struct, write_struct
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..update_raft_voter_request import v0 as _partner
+
 __all__ = ["CurrentLeader", "UpdateRaftVoterResponse"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -83,6 +86,8 @@ class UpdateRaftVoterResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 82
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.UpdateRaftVoterRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -14,6 +14,9 @@ from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..vote_response import v2 as _partner
+
 __all__ = ["PartitionData", "TopicData", "VoteRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
@@ -176,6 +179,8 @@ class VoteRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 52
     VERSION: typing.ClassVar[int] = 2
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.VoteResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2

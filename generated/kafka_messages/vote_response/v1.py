@@ -12,6 +12,9 @@ from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section
 from kipwire.wire import tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..vote_request import v1 as _partner
+
 __all__ = ["PartitionData", "TopicData", "NodeEndpoint", "VoteResponse"]
 
 unpack_HB = struct.Struct(">HB").unpack_from
@@ -190,6 +193,8 @@ class VoteResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 52
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.VoteRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1

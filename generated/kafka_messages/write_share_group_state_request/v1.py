@@ -13,6 +13,9 @@ from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..write_share_group_state_response import v1 as _partner
+
 __all__ = ["StateBatch", "PartitionData", "WriteStateData", "WriteShareGroupStateRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -177,6 +180,8 @@ class WriteShareGroupStateRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 85
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.WriteShareGroupStateResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2

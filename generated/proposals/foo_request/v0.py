@@ -7,6 +7,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..foo_response import v0 as _partner
+
 __all__ = ["FooRequest"]
 
 
@@ -19,6 +22,8 @@ class FooRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 9000
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.FooResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 0

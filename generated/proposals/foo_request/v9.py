@@ -8,6 +8,9 @@ import typing
 import kipwire
 from kipwire.wire import read_tag_section, tag_section
 
+if typing.TYPE_CHECKING:
+    from ..foo_response import v9 as _partner
+
 __all__ = ["FooRequest"]
 
 
@@ -20,6 +23,8 @@ class FooRequest(kipwire.FlexibleMessage):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 9000
     VERSION: typing.ClassVar[int] = 9
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.FooResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 1

@@ -10,6 +10,9 @@ import kipwire
 from kipwire.arrays import read_structs, write_structs
 from kipwire.structs import DEFAULT
 
+if typing.TYPE_CHECKING:
+    from ..foo_request import v0 as _partner
+
 __all__ = ["Foo", "FooResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
@@ -57,6 +60,8 @@ class FooResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 9000
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.FooRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 0

@@ -11,6 +11,9 @@ from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
+if typing.TYPE_CHECKING:
+    from ..foo_request import v9 as _partner
+
 __all__ = ["Foo", "FooResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
@@ -89,6 +92,8 @@ class FooResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 9000
     VERSION: typing.ClassVar[int] = 9
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.FooRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 1

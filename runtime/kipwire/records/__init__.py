@@ -7,6 +7,7 @@ from kipwire.records.control import ControlRecord, control_record
 from kipwire.records.message_sets import write_message_set
 from kipwire.records.messages import PartitionRecords, partitions
 from kipwire.records.model import Record, RecordBatch
+from kipwire.records.moving import with_offsets
 from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, read_batches
 from kipwire.records.record_batches import write_batch
 from kipwire.records.segments import read_segment
@@ -24,6 +25,7 @@ __all__ = [
     "read_batches",
     "read_committed",
     "read_segment",
+    "with_offsets",
     "write_batch",
     "write_message_set",
 ]

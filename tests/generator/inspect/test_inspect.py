@@ -235,6 +235,15 @@ def test_fragments_of_a_header_are_a_fault(size: int) -> None:
         assert_without_gaps(inspection)
 
 
+@pytest.mark.parametrize("version", [0, 1, 3, 5])
+@pytest.mark.parametrize("size", [b"", b"\0\0\0\x10"])
+def test_a_refused_version_of_api_versions_is_shown_as_its_answer_is_in_version_0(version: int, size: bytes) -> None:
+    frame = size + bytes.fromhex("00000007 0023 00000001 0012 0000 0005")
+    inspection = inspect_response(kafka_messages.REGISTRY, kafka_messages.response(18, version), frame)
+    assert (inspection.message, inspection.version, inspection.fault) == ("ApiVersionsResponse", 0, None)
+    assert element(inspection, "api_keys[0].max_version") == ("int16", 5)
+
+
 def test_packages_with_headers_of_their_own_use_them() -> None:
     import proposals
 

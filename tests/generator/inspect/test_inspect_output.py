@@ -226,6 +226,18 @@ def test_what_is_no_hex_text_is_refused(text: str) -> None:
     assert parse_hex(text) is None
 
 
+@pytest.mark.parametrize("size", ["", "00000010"])
+@pytest.mark.parametrize("version", [5, 99])
+def test_a_refusal_is_shown_whatever_version_of_api_versions_was_asked_for(
+    tmp_path: Path, version: int, size: str
+) -> None:
+    refused = f"{size} 00000007 0023 00000001 0012 0000 0005"
+    done = kipgen("--response", "ApiVersions", version, refused, folder=tmp_path)
+    assert (done.returncode, done.stdout.partition(b":")[0]) == (0, b"ApiVersionsResponse v0")
+    other = kipgen("--response", "Metadata", 99, refused, folder=tmp_path)
+    assert b"no version 99 of MetadataResponse" in other.stderr
+
+
 def test_frames_by_api_name_and_number(tmp_path: Path) -> None:
     request = kipgen("--request", HEARTBEAT.hex(), folder=tmp_path)
     assert request.returncode == 0, request.stderr

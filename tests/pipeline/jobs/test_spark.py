@@ -141,7 +141,7 @@ def test_frames_of_a_capture_are_rows(frames: DataFrame, spark: SparkSession) ->
     one = rows(frames.where("number = 197").drop("capture"))[0]
     header, body = kafka_messages.decode_request(one["frame"])
     assert (one["api_key"], one["api_version"], one["direction"]) == (body.API_KEY, body.VERSION, "request")
-    assert (one["correlation_id"], one["client_id"]) == (header.correlation_id, header.client_id)  # type: ignore[attr-defined]
+    assert (one["correlation_id"], one["client_id"]) == (header.correlation_id, header.client_id)
     chosen = spark.read.format("kafka_frames").options(apiKeys="3,8", directions="request").load(str(CAPTURE))
     assert chosen.count() == frames.where("api_key in (3, 8) and direction = 'request'").count() > 0
 

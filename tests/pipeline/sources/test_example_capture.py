@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 import kafka_messages
+from kipwire.frames import RequestHeader, ResponseHeader
 from tests.support.places import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -61,13 +62,15 @@ def test_every_captured_frame_comes_back_byte_for_byte(script: ModuleType) -> No
 
 def test_index_tells_what_the_headers_tell(script: ModuleType) -> None:
     for frame in script.read_capture(EXAMPLES / "capture"):
+        header: RequestHeader | ResponseHeader
         if frame.entry.is_request:
             header, body = kafka_messages.decode_request(frame.data)
-            assert header.client_id == frame.entry.client_id  # type: ignore[attr-defined]
+            assert isinstance(header, RequestHeader)
+            assert header.client_id == frame.entry.client_id
             assert kafka_messages.request(frame.entry.api_key, frame.entry.api_version) is type(body)
         else:
             header, _ = kafka_messages.decode_response(frame.data, frame.entry.api_key, frame.entry.api_version)
-        assert header.correlation_id == frame.entry.correlation_id  # type: ignore[attr-defined]
+        assert header.correlation_id == frame.entry.correlation_id
 
 
 def test_script_prints_a_line_for_each_frame_and_the_summary(

@@ -114,6 +114,18 @@ def test_jobs_count_what_is_no_frame(tmp_path: Path) -> None:
     assert {row["message"]: row["not_decoded"] for row in counted.to_pylist()}[""] == 1
 
 
+@pytest.mark.parametrize("version", [5, 7])
+def test_jobs_read_the_answer_to_a_version_that_the_broker_does_not_know(tmp_path: Path, version: int) -> None:
+    refused = bytes.fromhex("00000001 0023 00000001 0012 0000 0004")
+    asked = bytearray(request(1))
+    asked[6:8] = version.to_bytes(2)
+    talk = Talk().say(True, bytes(asked)).say(False, sized(refused))
+    (tmp_path / "a.pcap").write_bytes(made.dump(talk.segments))
+    (inspected,) = inspect_frames(rows_of(tmp_path))
+    (answer,) = [one for one in inspected.to_pylist() if one["direction"] == "response"]
+    assert (answer["fault"], answer["error_codes"]) == (None, [{"path": "error_code", "code": 35, "count": 1}])
+
+
 # Damaged and hostile files.
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import kafka_messages
+from kipwire import Message
 from tests.support import golden_data
 
 
@@ -42,6 +43,7 @@ def test_frames_come_back_byte_for_byte(line: dict[str, Any]) -> None:
     data = bytes.fromhex(line["hex"])
     frame = data[4:]
     assert int.from_bytes(data[:4], "big") == len(frame)
+    header: Message
     if line["direction"] == "request":
         header, body = kafka_messages.decode_request(frame)
     else:

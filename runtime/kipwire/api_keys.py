@@ -1,0 +1,10 @@
+"""The API keys by which the rules of frames and connections go, whatever the package of messages."""
+
+from __future__ import annotations
+
+PRODUCE_KEY = 0
+"""The one API whose requests may go without an answer."""
+SASL_HANDSHAKE_KEY = 17
+"""After whose version 0 tokens of SASL come without headers."""
+API_VERSIONS_KEY = 18
+"""The API by which a client asks what a broker understands."""

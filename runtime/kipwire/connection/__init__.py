@@ -1,0 +1,33 @@
+"""Both sides of a connection without I/O: bytes in, events out; answers in, bytes out.
+
+    connection = ServerConnection(kafka_messages.REGISTRY)
+    connection.receive_data(bytes_from_a_socket)
+    for event in connection.events():
+        if isinstance(event, Request):
+            bytes_for_the_socket = connection.respond(event, answer_to(event.body))
+
+There is no socket, no thread and no clock in here, and nothing is decoded that nobody asks for.
+"""
+
+from kipwire.captures import LARGEST_FRAME
+from kipwire.connection.client import ClientConnection
+from kipwire.connection.errors import LocalProtocolError, RemoteProtocolError
+from kipwire.connection.events import Event, Expected, Request, Response, SaslToken
+from kipwire.connection.negotiation import common_versions, version_to_retry, versions_answer
+from kipwire.connection.server import ServerConnection
+
+__all__ = [
+    "LARGEST_FRAME",
+    "ClientConnection",
+    "Event",
+    "Expected",
+    "LocalProtocolError",
+    "RemoteProtocolError",
+    "Request",
+    "Response",
+    "SaslToken",
+    "ServerConnection",
+    "common_versions",
+    "version_to_retry",
+    "versions_answer",
+]

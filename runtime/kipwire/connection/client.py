@@ -1,0 +1,153 @@
+"""The client's side of a connection."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from kipwire.captures import LARGEST_FRAME
+from kipwire.connection.acks import is_answered
+from kipwire.connection.errors import LocalProtocolError
+from kipwire.connection.events import CORRELATION_ID, HEAD, Expected, Response, SaslToken
+from kipwire.connection.splitting import Place, Splitter, sized
+from kipwire.words import counted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipwire.messages import Message
+    from kipwire.registry import Registry
+
+_HIGHEST_ID = 2**31 - 1
+
+
+class ClientConnection:
+    """This client's connection to one broker, whose responses come in the order of the requests."""
+
+    def __init__(self, registry: Registry, client_id: str | None = None, *, largest_frame: int = LARGEST_FRAME) -> None:
+        """Wait for what there is to send.
+
+        Args:
+            registry: that of the package of messages, as in `kafka_messages.REGISTRY`.
+            client_id: the client's name for itself.
+            largest_frame: bytes of a response at most.
+        """
+        self._registry = registry
+        self._client_id = client_id
+        self._splitter = Splitter(largest_frame)
+        self._expected: deque[Expected | None] = deque()
+        """The requests that wait for their responses, in their order; None stands for a token of SASL."""
+        self._ids: set[int] = set()
+        """Their correlation ids."""
+        self._next_id = 0
+
+    @property
+    def expected(self) -> tuple[Expected, ...]:
+        """The requests whose responses have not come yet, in their order."""
+        return tuple(one for one in self._expected if one is not None)
+
+    def send(self, body: Message, *, correlation_id: int | None = None) -> bytes:
+        """The bytes to send for a request; its response will be an event.
+
+        Args:
+            body: the request.
+            correlation_id: by default the next one that no request in flight has.
+
+        Raises:
+            LocalProtocolError: it is not a request, or another one with that correlation id waits for its response.
+            EncodeError: a value does not fit its field.
+        """
+        if body.TYPE != "request":
+            raise LocalProtocolError(f"{body.NAME} is not a request")
+        number = self._free_id() if correlation_id is None else correlation_id
+        data = self.send_frame(self._registry.encode_request(body, number, self._client_id))
+        if correlation_id is None:
+            self._next_id = (number + 1) & _HIGHEST_ID
+        return data
+
+    def send_frame(self, frame: bytes) -> bytes:
+        """The bytes to send for a request that is encoded already, with its header; of whatever API and version.
+
+        Raises:
+            LocalProtocolError: it is too short for a request, or another one with that correlation id waits for its
+                response.
+        """
+        if len(frame) < HEAD.size:
+            had = counted(len(frame), "byte")
+            raise LocalProtocolError(f"{had} cannot be a request, whose header has {HEAD.size} or more")
+        expected = Expected(*HEAD.unpack_from(frame))
+        if expected.correlation_id in self._ids:
+            raise LocalProtocolError(f"a request with correlation id {expected.correlation_id} waits for its response")
+        if is_answered(self._registry, frame, expected.api_key, expected.api_version):
+            self._ids.add(expected.correlation_id)
+            self._expected.append(expected)
+        return sized(frame)
+
+    def send_token(self, token: bytes, *, is_answered: bool = True) -> bytes:
+        """The bytes of a token of SASL, after the response to SaslHandshake v0; the broker's will be an event.
+
+        Args:
+            token: what the mechanism says.
+            is_answered: whether the broker has something to say to it; not to the last one of some mechanisms.
+
+        Raises:
+            LocalProtocolError: a request waits for its response.
+        """
+        if self.expected:
+            raise LocalProtocolError(f"no token can be sent while a response is due, to {self.expected[0]}")
+        if is_answered:
+            self._expected.append(None)
+        return sized(token)
+
+    def receive_data(self, data: bytes) -> None:
+        """Take in bytes of the broker, however many; `events` says what they are.
+
+        Raises:
+            LocalProtocolError: `receive_end` was called before.
+        """
+        self._splitter.feed(data)
+
+    def receive_end(self) -> None:
+        """Take in that the broker sends nothing any more; `events` sees that it ended between two frames."""
+        self._splitter.end()
+
+    def events(self) -> Iterator[Response | SaslToken]:
+        """What has come, frame by frame. To stop and to ask again loses nothing.
+
+        Raises:
+            RemoteProtocolError: the next frame is too large, is cut short, or is not the response that is due.
+        """
+        while True:
+            place = self._splitter.place
+            frame = self._splitter.take()
+            if frame is None:
+                return
+            if not self._expected:
+                self._splitter.refuse(place, f"a response of {counted(len(frame), 'byte')} to no request")
+            expected = self._expected[0]
+            if expected is not None:
+                self._expect(expected, frame, place)
+                self._ids.discard(expected.correlation_id)
+            self._expected.popleft()
+            yield SaslToken(frame) if expected is None else Response(self._registry, frame, expected)
+
+    def _expect(self, expected: Expected, frame: bytes, place: Place) -> None:
+        """See that a frame is the response that is due.
+
+        Raises:
+            RemoteProtocolError: it is not.
+        """
+        if len(frame) < CORRELATION_ID.size:
+            what = f"{counted(len(frame), 'byte')} cannot be a response, which has {CORRELATION_ID.size} or more"
+            self._splitter.refuse(place, what)
+        (found,) = CORRELATION_ID.unpack_from(frame)
+        if found != expected.correlation_id:
+            known = "whose turn has not come" if found in self._ids else "which no request in flight has"
+            reason = f"a response with correlation id {found}, {known}; due is that to {expected}"
+            self._splitter.refuse(place, reason)
+
+    def _free_id(self) -> int:
+        number = self._next_id
+        while number in self._ids:
+            number = (number + 1) & _HIGHEST_ID
+        return number

@@ -1,0 +1,162 @@
+"""What a peer has sent: frames that are decoded when they are asked what is in them, and only then."""
+
+from __future__ import annotations
+
+from struct import Struct as Packer
+from typing import NamedTuple
+
+from kipwire.connection.acks import is_answered
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.frames import FrameAndRest, RequestHeader, ResponseHeader
+    from kipwire.messages import Message
+    from kipwire.registry import Registry
+
+HEAD = Packer(">hhi")
+"""What every request begins with: API key, version and correlation id."""
+CORRELATION_ID = Packer(">i")
+"""What every response begins with."""
+
+
+class Expected(NamedTuple):
+    """A request that was sent, by which its response is told."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+
+    def __str__(self) -> str:
+        return f"correlation id {self.correlation_id} (API key {self.api_key}, version {self.api_version})"
+
+
+class Request:
+    """A request of the client, known to the package or not."""
+
+    __slots__ = ("_frame", "_registry", "api_key", "api_version", "correlation_id", "is_answered", "raw")
+
+    raw: bytes
+    """The frame as it came, without its size."""
+    api_key: int
+    api_version: int
+    correlation_id: int
+    is_answered: bool
+    """Whether the client waits for a response; it does not for what it produces with `acks` of 0."""
+
+    def __init__(self, registry: Registry, raw: bytes) -> None:
+        self.raw = raw
+        self.api_key, self.api_version, self.correlation_id = HEAD.unpack_from(raw)
+        self._registry = registry
+        self._frame: FrameAndRest[RequestHeader, Message] | None = None
+        self.is_answered = is_answered(registry, raw, self.api_key, self.api_version)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the package has such a request in that version, so that it can be decoded."""
+        return self._registry.has_request(self.api_key, self.api_version)
+
+    @property
+    def header(self) -> RequestHeader:
+        """The header; decoded with the body, once.
+
+        Raises:
+            DecodeError: as `body`.
+        """
+        return self._decoded().header
+
+    @property
+    def body(self) -> Message:
+        """The request; decoded when it is first asked for, then kept.
+
+        Raises:
+            DecodeError: it is broken, or the package does not have it (`UnknownApiKeyError`, `UnknownVersionError`).
+        """
+        return self._decoded().body
+
+    @property
+    def rest(self) -> bytes:
+        """What is left over after the body, such as a byte too many that some clients send; brokers pass over it.
+
+        Raises:
+            DecodeError: as `body`.
+        """
+        return self._decoded().rest
+
+    def _decoded(self) -> FrameAndRest[RequestHeader, Message]:
+        if self._frame is None:
+            self._frame = self._registry.read_request(self.raw)
+        return self._frame
+
+    def __repr__(self) -> str:
+        what = f"API key {self.api_key}, version {self.api_version}, correlation id {self.correlation_id}"
+        return f"<Request: {what}, {len(self.raw)} bytes>"
+
+
+class Response:
+    """A response of the broker."""
+
+    __slots__ = ("_frame", "_registry", "raw", "to")
+
+    raw: bytes
+    """The frame as it came, without its size."""
+    to: Expected
+    """The request that it answers."""
+
+    def __init__(self, registry: Registry, raw: bytes, to: Expected) -> None:
+        self.raw = raw
+        self.to = to
+        self._registry = registry
+        self._frame: FrameAndRest[ResponseHeader, Message] | None = None
+
+    @property
+    def header(self) -> ResponseHeader:
+        """The header; decoded with the body, once.
+
+        Raises:
+            DecodeError: as `body`.
+        """
+        return self._decoded().header
+
+    @property
+    def body(self) -> Message:
+        """The response; decoded when it is first asked for, then kept.
+
+        It is of the version of the request, but for ApiVersions where the broker does not know that version: its
+        answer is then of version 0 (KIP-511).
+
+        Raises:
+            DecodeError: it is broken, or the package does not have it (`UnknownApiKeyError`, `UnknownVersionError`).
+        """
+        return self._decoded().body
+
+    @property
+    def rest(self) -> bytes:
+        """What is left over after the body.
+
+        Raises:
+            DecodeError: as `body`.
+        """
+        return self._decoded().rest
+
+    def _decoded(self) -> FrameAndRest[ResponseHeader, Message]:
+        if self._frame is None:
+            self._frame = self._registry.read_response(self.raw, self.to.api_key, self.to.api_version)
+        return self._frame
+
+    def __repr__(self) -> str:
+        return f"<Response to {self.to}, {len(self.raw)} bytes>"
+
+
+class SaslToken:
+    """What a mechanism of SASL has to say to its counterpart, in a frame without a header (before KIP-152)."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+
+    def __repr__(self) -> str:
+        return f"<SaslToken: {len(self.raw)} bytes>"  # its content is a secret
+
+
+Event = Request | Response | SaslToken

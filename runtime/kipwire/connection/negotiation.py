@@ -1,0 +1,85 @@
+"""Which versions both sides know, by the answer to ApiVersions, and how that is asked and answered (KIP-511)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipwire.api_keys import API_VERSIONS_KEY
+from kipwire.conversion import build
+from kipwire.frames import UNSUPPORTED_VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kipwire.messages import Message
+    from kipwire.registry import Registry
+
+
+def common_versions(registry: Registry, answer: Message) -> dict[int, int]:
+    """The highest version of each API that the package and the peer both have, by API key.
+
+    Args:
+        registry: that of the package of messages.
+        answer: an ApiVersionsResponse of any version.
+    """
+    common = {}
+    ours = registry.api_versions()
+    for key, theirs in _ranges(answer).items():
+        both = [version for version in ours.get(key, ()) if version in theirs]
+        if both:
+            common[key] = both[-1]
+    return common
+
+
+def version_to_retry(registry: Registry, answer: Message) -> int | None:
+    """The version in which to ask for ApiVersions again; None where the answer is no refusal of the version.
+
+    Brokers from 2.4 on say which versions of ApiVersions they have; those before are asked in version 0.
+
+    Args:
+        registry: that of the package of messages.
+        answer: an ApiVersionsResponse of any version.
+    """
+    ranges = _ranges(answer)
+    if getattr(answer, "error_code", 0) != UNSUPPORTED_VERSION:
+        return None
+    theirs = ranges.get(API_VERSIONS_KEY, range(1))
+    return max((one for one in registry.api_versions()[API_VERSIONS_KEY] if one in theirs), default=0)
+
+
+def versions_answer(
+    registry: Registry, version: int, served: Mapping[int, range] | None = None, **values: Any
+) -> Message:
+    """The answer to an ApiVersions request: what is served; or, in version 0, that its version is not.
+
+    Args:
+        registry: that of the package of messages.
+        version: that of the request.
+        served: the versions of each API, by API key; by default all that the package has.
+        values: of other fields, such as `throttle_time_ms`; dropped where the version has none and they are ignorable.
+
+    Raises:
+        ConversionError: a value would be lost.
+    """
+    served = registry.api_versions() if served is None else served
+    own = served.get(API_VERSIONS_KEY, range(0))
+    if version not in own:
+        refusal = {"error_code": UNSUPPORTED_VERSION, "api_keys": _rows({API_VERSIONS_KEY: own})}
+        return build(registry.response(API_VERSIONS_KEY, 0), refusal)
+    return build(registry.response(API_VERSIONS_KEY, version), {**values, "api_keys": _rows(served)})
+
+
+def _ranges(answer: Message) -> dict[int, range]:
+    if (answer.TYPE, answer.API_KEY) != ("response", API_VERSIONS_KEY):
+        raise TypeError(f"an ApiVersionsResponse says which versions there are, not {answer.NAME}")
+    rows: Any = getattr(answer, "api_keys", ())
+    return {row.api_key: range(row.min_version, row.max_version + 1) for row in rows}
+
+
+def _rows(served: Mapping[int, range]) -> list[dict[str, int]]:
+    return [
+        {"api_key": key, "min_version": versions[0], "max_version": versions[-1]}
+        for key, versions in served.items()
+        if versions
+    ]

@@ -1,0 +1,189 @@
+"""The broker's side of a connection."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from kipwire.api_keys import SASL_HANDSHAKE_KEY
+from kipwire.captures import LARGEST_FRAME
+from kipwire.connection.errors import LocalProtocolError
+from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
+from kipwire.connection.splitting import Splitter, sized
+from kipwire.frames import UNSUPPORTED_VERSION, may_answer_in_version_0
+from kipwire.words import counted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipwire.frames import ResponseHeader
+    from kipwire.messages import Message
+    from kipwire.registry import Registry
+
+_SASL_HANDSHAKE = (SASL_HANDSHAKE_KEY, 0)
+"""API key and version of the request after whose answer tokens of SASL come without headers."""
+_NO_ERROR = b"\0\0"
+
+
+class _Open:
+    """A request that waits for its response, or for those before it to be sent."""
+
+    __slots__ = ("frame", "request")
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.frame: bytes | None = None
+
+
+class ServerConnection:
+    """One client's connection to this broker. Responses go out in the order of their requests, as Kafka's do."""
+
+    def __init__(self, registry: Registry, *, largest_frame: int = LARGEST_FRAME) -> None:
+        """Wait for requests.
+
+        Args:
+            registry: that of the package of messages, as in `kafka_messages.REGISTRY`.
+            largest_frame: bytes of a request at most, as `socket.request.max.bytes` of a broker.
+        """
+        self._registry = registry
+        self._splitter = Splitter(largest_frame)
+        self._open: deque[_Open] = deque()
+        self._takes_tokens = False
+
+    @property
+    def open_requests(self) -> tuple[Request, ...]:
+        """The requests whose responses have not been given yet, in their order."""
+        return tuple(one.request for one in self._open if one.frame is None)
+
+    @property
+    def takes_tokens(self) -> bool:
+        """Whether what comes is tokens of SASL; `expect_requests` ends that."""
+        return self._takes_tokens
+
+    def receive_data(self, data: bytes) -> None:
+        """Take in bytes of the client, however many; `events` says what they are.
+
+        Raises:
+            LocalProtocolError: `receive_end` was called before.
+        """
+        self._splitter.feed(data)
+
+    def receive_end(self) -> None:
+        """Take in that the client sends nothing any more; `events` sees that it ended between two frames."""
+        self._splitter.end()
+
+    def events(self) -> Iterator[Request | SaslToken]:
+        """What has come, frame by frame. To stop and to ask again loses nothing.
+
+        Raises:
+            RemoteProtocolError: the next frame is too large, is cut short, or cannot be a request.
+        """
+        while True:
+            place = self._splitter.place
+            frame = self._splitter.take()
+            if frame is None:
+                return
+            if self._takes_tokens:
+                yield SaslToken(frame)
+                continue
+            if len(frame) < HEAD.size:
+                reason = f"{counted(len(frame), 'byte')} cannot be a request, whose header has {HEAD.size} or more"
+                self._splitter.refuse(place, reason)
+            request = Request(self._registry, frame)
+            if request.is_answered:
+                self._open.append(_Open(request))
+            yield request
+
+    def respond(self, request: Request, body: Message, *, header: ResponseHeader | None = None) -> bytes:
+        """The bytes to send once a request has its response; empty while earlier requests wait for theirs.
+
+        Args:
+            request: an event of this connection.
+            body: of the version of the request; or, to ApiVersions, of version 0 with UNSUPPORTED_VERSION (KIP-511).
+            header: by default one with the request's correlation id.
+
+        Raises:
+            LocalProtocolError: the request does not wait for a response, or not for this one.
+            EncodeError: a value does not fit its field.
+        """
+        waiting = self._waiting(request)
+        if ("response", request.api_key) != (body.TYPE, body.API_KEY) or not _fits(body, request):
+            what = f"API key {request.api_key}, version {request.api_version}"
+            raise LocalProtocolError(f"{body.NAME} v{body.VERSION} is not the response to {what}")
+        if header is None:
+            frame = self._registry.encode_response(body, request.correlation_id)
+        else:
+            frame = self._registry.encode_response(body, header=header)
+        return self._answer(waiting, frame)
+
+    def respond_frame(self, request: Request, frame: bytes) -> bytes:
+        """The bytes to send once a request has its response, which is encoded already: as `respond`.
+
+        Args:
+            request: an event of this connection.
+            frame: header and body, without a size.
+
+        Raises:
+            LocalProtocolError: the request does not wait for a response, or the frame has another correlation id.
+        """
+        return self._answer(self._waiting(request), frame)
+
+    def leave_unanswered(self, request: Request) -> bytes:
+        """The bytes to send once it is known that a request gets no response: those that waited for it.
+
+        Raises:
+            LocalProtocolError: the request does not wait for a response.
+        """
+        self._open.remove(self._waiting(request))
+        return self._due()
+
+    def send_token(self, token: bytes) -> bytes:
+        """The bytes of a token of SASL, after the response to SaslHandshake v0.
+
+        Raises:
+            LocalProtocolError: the client waits for a response instead.
+        """
+        if not self._takes_tokens or self._open:
+            raise LocalProtocolError("tokens without headers are sent after the response to SaslHandshake v0 alone")
+        return sized(token)
+
+    def expect_tokens(self) -> None:
+        """Take what comes for tokens of SASL. Needs not be called after SaslHandshake v0, whose response does it."""
+        self._takes_tokens = True
+
+    def expect_requests(self) -> None:
+        """Take what comes for requests again, since the mechanism of SASL has come to its end."""
+        self._takes_tokens = False
+
+    def _waiting(self, request: Request) -> _Open:
+        for one in self._open:
+            if one.request is request and one.frame is None:
+                return one
+        why = "has its response already, or is not of this connection" if request.is_answered else "wants no response"
+        raise LocalProtocolError(f"the request with correlation id {request.correlation_id} {why}")
+
+    def _answer(self, waiting: _Open, frame: bytes) -> bytes:
+        due = waiting.request.correlation_id
+        if frame[: CORRELATION_ID.size] != CORRELATION_ID.pack(due):
+            shown = frame[: CORRELATION_ID.size].hex(" ") or "nothing"
+            raise LocalProtocolError(f"a response to correlation id {due} cannot begin with {shown}")
+        waiting.frame = frame
+        return self._due()
+
+    def _due(self) -> bytes:
+        """All responses that no request without one stands before."""
+        parts: list[bytes] = []
+        while self._open and (frame := self._open[0].frame) is not None:
+            request = self._open.popleft().request
+            if (request.api_key, request.api_version) == _SASL_HANDSHAKE:
+                self._takes_tokens = frame[CORRELATION_ID.size :].startswith(_NO_ERROR)
+            parts.append(sized(frame))
+        return b"".join(parts)
+
+
+def _fits(body: Message, request: Request) -> bool:
+    """Whether a response is of the version that it must have."""
+    if request.api_version == body.VERSION:
+        return True
+    is_refusal = getattr(body, "error_code", None) == UNSUPPORTED_VERSION
+    return is_refusal and body.VERSION == 0 and may_answer_in_version_0(type(body))

@@ -1,0 +1,58 @@
+"""A batch at another place of the log is the same batch: its records, its checksum, everything but the offsets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kipwire import DecodeError, EncodeError
+from kipwire.records import Record, read_batches, with_offsets, write_batch, write_message_set
+
+RECORDS = [Record(offset=5, timestamp=10, key=b"k", value=b"v"), Record(offset=7, timestamp=12, value=b"w")]
+BATCH = write_batch(RECORDS, producer_id=3, producer_epoch=1, base_sequence=0)
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
+@pytest.mark.parametrize(("offset", "epoch"), [(0, 0), (1000, 7), (2**63 - 3, -1), (5, 2**31 - 1)])
+def test_a_moved_batch_is_what_would_have_been_written_there(compression: Any, offset: int, epoch: int) -> None:
+    moved = with_offsets(write_batch(RECORDS, compression=compression), offset, epoch)
+    there = [
+        Record(offset=one.offset - 5 + offset, timestamp=one.timestamp, key=one.key, value=one.value) for one in RECORDS
+    ]
+    assert moved == write_batch(there, compression=compression, partition_leader_epoch=epoch)
+    (batch,) = read_batches(moved)
+    assert (batch.base_offset, batch.partition_leader_epoch, batch.records) == (offset, epoch, there)
+
+
+def test_the_epoch_stays_where_none_is_given() -> None:
+    moved = with_offsets(write_batch(RECORDS, partition_leader_epoch=9), 1)
+    assert next(iter(read_batches(moved))).partition_leader_epoch == 9
+    assert with_offsets(memoryview(BATCH), 5) == BATCH  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("batch", "path", "offset", "said"),
+    [
+        (b"", "", 0, "0 bytes are no batch"),
+        (BATCH[:16], "", 16, "16 bytes are no batch"),
+        (BATCH[:-1], "batch_length", 8, "a batch has 49 or more"),
+        (BATCH[:8] + b"\0\0\0\x30" + BATCH[12:60], "batch_length", 8, "is 48; a batch has 49 or more"),
+        (BATCH[:8] + b"\xff\xff\xff\xff" + BATCH[12:], "batch_length", 8, "is -1"),
+        (BATCH + BATCH, "", len(BATCH), "bytes are left over behind the batch"),
+        (write_message_set(RECORDS, magic=1), "magic", 16, "the magic is 1"),
+    ],
+)
+def test_what_is_not_one_batch_is_refused(batch: bytes, path: str, offset: int, said: str) -> None:
+    with pytest.raises(DecodeError, match=said) as caught:
+        with_offsets(batch, 0)
+    assert (caught.value.path, caught.value.offset) == (path, offset)
+
+
+@pytest.mark.parametrize("offset", [2**63, -(2**63) - 1, 1.5, None])
+def test_an_offset_that_does_not_fit_is_refused(offset: Any) -> None:
+    with pytest.raises(EncodeError, match="base_offset"):
+        with_offsets(BATCH, offset)
+    if offset is not None:
+        with pytest.raises(EncodeError, match="partition_leader_epoch"):
+            with_offsets(BATCH, 0, offset)

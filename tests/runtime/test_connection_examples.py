@@ -1,0 +1,142 @@
+"""The example client produces through the example proxy, which keeps it on itself, to a broker of a few lines."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+import kafka_messages
+from kipwire import build
+from kipwire.connection import Request, ServerConnection, versions_answer
+from kipwire.records import read_batches, with_offsets
+from tests.support.places import ROOT
+
+EXAMPLES = ROOT / "examples"
+TOPIC_ID = UUID(int=7)
+
+
+async def closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    await writer.wait_closed()
+
+
+async def all_closed(*servers: asyncio.Server) -> None:
+    """Wait until every connection has come to its end."""
+    for server in servers:
+        server.close()
+    open_ones = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.wait_for(asyncio.gather(*open_ones, return_exceptions=True), 60)
+
+
+class FakeBroker:
+    """Knows one topic, which it leads, and keeps what is produced."""
+
+    def __init__(self, versions: dict[int, range]) -> None:
+        self.versions = versions
+        self.log: list[bytes] = []
+        self.asked: list[tuple[int, int]] = []
+        self.port = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = ServerConnection(kafka_messages.REGISTRY)
+        while data := await reader.read(100):
+            connection.receive_data(data)
+            for request in connection.events():
+                assert isinstance(request, Request)
+                self.asked.append((request.api_key, request.api_version))
+                writer.write(connection.respond(request, self.answer(request)))
+        await closed(writer)
+
+    def answer(self, request: Request) -> Any:
+        if request.api_key == 18:
+            return versions_answer(kafka_messages.REGISTRY, request.api_version, self.versions)
+        values = self.metadata() if request.api_key == 3 else self.append(request.body)
+        return build(kafka_messages.response(request.api_key, request.api_version), values)
+
+    def metadata(self) -> dict[str, Any]:
+        partitions = [{"partition_index": 0, "leader_id": 1, "replica_nodes": [1], "isr_nodes": [1]}]
+        return {
+            "brokers": [{"node_id": 1, "host": "127.0.0.1", "port": self.port}],
+            "topics": [{"name": "orders", "topic_id": TOPIC_ID, "partitions": partitions}],
+        }
+
+    def append(self, body: Any) -> dict[str, Any]:
+        (topic,) = body.topic_data
+        (partition,) = topic.partition_data
+        assert getattr(topic, "topic_id", TOPIC_ID) == TOPIC_ID
+        assert getattr(topic, "name", "orders") == "orders"
+        self.log.append(with_offsets(partition.records, 40 + len(self.log), 3))
+        names = {"name": "orders", "topic_id": TOPIC_ID}
+        return {"responses": [{**names, "partition_responses": [{"index": 0, "base_offset": 39 + len(self.log)}]}]}
+
+
+@pytest.fixture
+def examples(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    """The modules of the proxy and of the client."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    for name in ("proxy", "produce_one"):
+        sys.modules.pop(name, None)
+    import produce_one  # type: ignore[import-not-found, unused-ignore]
+    import proxy  # type: ignore[import-not-found, unused-ignore]
+
+    return proxy, produce_one
+
+
+@pytest.mark.parametrize(
+    "versions",
+    [
+        {0: range(3, 14), 3: range(14), 18: range(6)},
+        {0: range(3, 8), 3: range(2, 9), 18: range(4)},
+        {0: range(3, 4), 3: range(2), 18: range(1)},
+    ],
+)
+def test_a_client_produces_through_the_proxy(
+    examples: tuple[Any, Any], versions: dict[int, range], capsys: pytest.CaptureFixture[str]
+) -> None:
+    proxy_module, client = examples
+    broker = FakeBroker(versions)
+
+    async def run() -> list[int]:
+        server = await asyncio.start_server(broker.serve, "127.0.0.1", 0)
+        broker.port = server.sockets[0].getsockname()[1]
+        proxy = proxy_module.Proxy("127.0.0.1")
+        port = await proxy.listen(("127.0.0.1", broker.port))
+        try:
+            return [await asyncio.wait_for(client.produce("127.0.0.1", port, "orders", b"v"), 60) for _ in range(2)]
+        finally:
+            await all_closed(server, *proxy.servers.values())
+
+    assert asyncio.run(run()) == [40, 41]
+    records = [record for batch in broker.log for one in read_batches(batch) for record in one.records]
+    assert [(record.offset, record.value) for record in records] == [(40, b"v"), (41, b"v")]
+    highest = {key: served[-1] for key, served in versions.items()}
+    assert {key: version for key, version in broker.asked if version in versions[key]} == highest
+    printed = capsys.readouterr().out
+    assert printed.count("-> ") == printed.count("<- ") == len(broker.asked)  # the client never went past the proxy
+    assert f"-> Produce v{highest[0]} #" in printed
+
+
+def test_a_proxy_closes_a_connection_that_breaks_the_rules(
+    examples: tuple[Any, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    proxy_module, _ = examples
+    broker = FakeBroker({18: range(6)})
+
+    async def run() -> bytes:
+        server = await asyncio.start_server(broker.serve, "127.0.0.1", 0)
+        broker.port = server.sockets[0].getsockname()[1]
+        proxy = proxy_module.Proxy("127.0.0.1")
+        reader, writer = await asyncio.open_connection("127.0.0.1", await proxy.listen(("127.0.0.1", broker.port)))
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        try:
+            return await asyncio.wait_for(reader.read(), 60)
+        finally:
+            await closed(writer)
+            await all_closed(server, *proxy.servers.values())
+
+    assert asyncio.run(run()) == b""
+    assert "begin as HTTP does" in capsys.readouterr().out
