@@ -30,8 +30,8 @@ from kipwire import Message, columns, native
 from kipwire.columns import rows as by_rows
 from kipwire.columns.record_rows import RecordRows
 from kipwire.columns.shape import shape_of
-from kipwire.compression import COMPRESSIONS
 from kipwire.records import Record, read_batches, write_batch
+from kipwire.records.compression import COMPRESSIONS
 
 RESULTS = Path(__file__).parent / "RESULTS-columns.md"
 BYTES_OF_A_BATCH = 2_000_000

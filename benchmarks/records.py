@@ -26,12 +26,12 @@ from benchmarks.peers import OURS, WrongBytesError
 from benchmarks.report import Table, machine, show
 from benchmarks.timing import interleaved, median_ratio
 from kipwire import native
-from kipwire.compression import COMPRESSIONS
 from kipwire.records import Record, read_batches, write_batch
+from kipwire.records.compression import COMPRESSIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.compression import Compression
+    from kipwire.records.compression import Compression
 
 RESULTS = Path(__file__).parent / "RESULTS-records.md"
 TARGETS = {

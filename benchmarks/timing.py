@@ -13,7 +13,7 @@ from functools import partial
 from statistics import median
 from time import thread_time
 
-from kipwire import garbage
+from kipwire.tools import garbage
 
 
 @contextmanager

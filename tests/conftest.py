@@ -23,8 +23,8 @@ def spark() -> Iterator[SparkSession]:
     """A session for all tests of the group `spark`; imported late, since most tests need no Spark."""
     from pyspark.sql import SparkSession
 
-    from kipspark.java import use_java
     from kipspark.sources import register
+    from kipspark.spark.java import use_java
 
     use_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -28,8 +28,8 @@ from benchmarks.spark.clock import Cost, cost_of
 from benchmarks.spark.logs import measure_logs, measure_memory
 from benchmarks.spark.messages import COMMIT, KINDS, METADATA, Kind, write_kind
 from benchmarks.targets import Verdict
-from kipspark.java import use_java
 from kipspark.sources import register
+from kipspark.spark.java import use_java
 from kipwire import native
 
 RESULTS = Path(__file__).parent.parent / "RESULTS-spark.md"

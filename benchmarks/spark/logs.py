@@ -12,7 +12,7 @@ from benchmarks.spark.clock import Cost, cost_of, peak_memory
 from kipwire.records import Record, write_batch
 
 if TYPE_CHECKING:
-    from kipwire.compression import Compression
+    from kipwire.records.compression import Compression
 
 MIB = 1 << 20
 SEGMENT_BYTES = 64 * MIB

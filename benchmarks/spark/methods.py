@@ -15,7 +15,7 @@ import kipspark
 from benchmarks.spark.messages import COMMIT, Kind
 from kipspark.messages.choice import Choice
 from kipspark.messages.union import union_type
-from kipspark.types import struct_type
+from kipspark.spark.types import struct_type
 
 FLOOR = "identity mapInArrow"
 NATIVE = "with_message, native"

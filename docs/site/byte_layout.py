@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kipgen.layout import FieldLayout, MessageLayout, StructLayout
+from kipgen.resolve.layout import FieldLayout, MessageLayout, StructLayout
 from kipwire.types import TYPES
 
 _LONGEST_VARINT = {16: 3, 32: 5, 64: 10}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from docs.site.plain_message import plain_message
 from docs.site.real_messages import RealMessage
-from kipgen.inspect import Inspection, inspect_message
-from kipgen.inspect_values import bytes_hex, piece_text
+from kipgen.commands.inspect.tree import Inspection, inspect_message
+from kipgen.commands.inspect.values import bytes_hex, piece_text
 from kipwire import Message
 from kipwire.registry import Registry
 

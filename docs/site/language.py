@@ -9,7 +9,7 @@ from typing import Any
 
 from docs.site.navigation import Page
 from docs.site.templating import render
-from kipgen.rules import ALL
+from kipgen.reading.rules import ALL
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from docs.site.related import pairs
 from docs.site.templating import render
 from docs.site.versions_table import Row, version_rows
 from docs.site.wire_forms import WireForm, wire_forms
-from kipgen import check
-from kipgen.spec import MessageSpec
+from kipgen.language.spec import MessageSpec
+from kipgen.reading import check
 
 PACKAGE = "kafka_messages"
 _KINDS = {

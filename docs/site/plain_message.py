@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from kipwire import Field, Message, Struct
-from kipwire.values import field_range
+from kipwire.description.values import field_range
 
 _UUID = UUID("0a1b2c3d-4e5f-4061-7263-748596a7b8c9")
 _NULL = frozenset({"error_message"})

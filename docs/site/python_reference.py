@@ -102,7 +102,7 @@ def public_names(module: str) -> tuple[str, ...]:
 def identifier(module: str, name: str) -> str:
     """The dotted name by which mkdocstrings finds a public name.
 
-    It is that of the definition where a module within has the same name, such as `kipspark.live`.
+    It is that of the definition where a module within has the same name, such as `kipspark.spark.live`.
 
     Args:
         module: the public module that offers it.

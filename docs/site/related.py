@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from kipgen.spec import MessageSpec
+from kipgen.language.spec import MessageSpec
 
 _OTHER_HALF = {
     "request": "response",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kipgen import names
-from kipgen.defaults import type_default
-from kipgen.spec import FieldSpec, MessageSpec
-from kipgen.versions import Versions
+from kipgen.language import names
+from kipgen.language.defaults import type_default
+from kipgen.language.spec import FieldSpec, MessageSpec
+from kipgen.language.versions import Versions
 
 
 @dataclass(frozen=True, slots=True)

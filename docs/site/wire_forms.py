@@ -11,8 +11,8 @@ import kafka_messages
 from docs.site.byte_layout import Box, boxes
 from docs.site.python_class import constructors
 from docs.site.templating import highlighted
-from kipgen.layout import lay_out
-from kipgen.spec import MessageSpec
+from kipgen.language.spec import MessageSpec
+from kipgen.resolve.layout import lay_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from kipgen.advise_command import advise
-from kipgen.compat.command import compat
-from kipgen.console import fail, one_line, packages_here, print_problems
-from kipgen.drift_command import drift
-from kipgen.inspect_command import inspect
-from kipgen.names import need_package_name
-from kipwire.terminal import ERR, OUT
-from kipwire.words import counted
+from kipgen.commands.advise.command import advise
+from kipgen.commands.compat.command import compat
+from kipgen.commands.console import fail, one_line, packages_here, print_problems
+from kipgen.commands.drift.command import drift
+from kipgen.commands.inspect.command import inspect
+from kipgen.language.names import need_package_name
+from kipwire.tools.terminal import ERR, OUT
+from kipwire.tools.words import counted
 
 if TYPE_CHECKING:
-    from kipgen.check import Reader
-    from kipgen.problems import Problem
+    from kipgen.language.problems import Problem
+    from kipgen.reading.check import Reader
 
 app = typer.Typer(
     name="kipgen",
@@ -81,7 +81,7 @@ def _generate_package(folder: Path, package: Path, name: str, check: bool) -> bo
     """Generate one package, or check it; whether the check found something to do."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from kipgen.generate import carry_out, differences, plan, plan_afresh
+    from kipgen.package.generate import carry_out, differences, plan, plan_afresh
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=ERR, transient=True) as bar:
@@ -126,11 +126,11 @@ def check(
     ] = False,
 ) -> None:
     """Check specs against the rules of the language; all problems at once."""
-    from kipgen.check import read_file
+    from kipgen.reading.check import read_file
 
     paths = paths or packages_here()
     if watch:
-        from kipgen.watch import watch_specs
+        from kipgen.commands.watch import watch_specs
 
         missing = [path for path in paths if not path.exists()]
         if missing:
@@ -142,7 +142,7 @@ def check(
 
 def _check(paths: list[Path], kafka: bool, read: Reader) -> tuple[int, list[Problem]]:
     """How many specs there are, and what is wrong with them."""
-    from kipgen.check import read_folder
+    from kipgen.reading.check import read_folder
 
     problems: list[Problem] = []
     count = 0
@@ -172,8 +172,8 @@ def rules(
     brief: Annotated[bool, typer.Option("--brief", help="One line for each rule, without examples.")] = False,
 ) -> None:
     """Show the rules of the language and those of kipgen compat, each with a good and a bad example."""
-    from kipgen.compat.rules import ALL as COMPAT
-    from kipgen.rules import ALL
+    from kipgen.commands.compat.rules import ALL as COMPAT
+    from kipgen.reading.rules import ALL
 
     unknown = sorted(set(ids or ()) - {rule.id for rule in ALL} - {rule.id for rule in COMPAT})
     if unknown:
@@ -222,8 +222,8 @@ def new(
     import os
     import re
 
+    from kipgen.commands.starter import starter_specs
     from kipgen.files import write_whole
-    from kipgen.starter import starter_specs
 
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
         fail(f"{name!r} cannot be a message's name: letters and digits with a capital first")

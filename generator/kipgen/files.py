@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from kipwire.whole import write_whole as write_bytes
+from kipwire.tools.whole import write_whole as write_bytes
 
 
 def read_regular(path: Path, limit: int) -> bytes:

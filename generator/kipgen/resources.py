@@ -8,6 +8,11 @@ _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
 
 
+def package_folder() -> Path:
+    """The folder of the generator's own code."""
+    return _PACKAGE
+
+
 def schema_path() -> Path:
     """The JSON Schema of message specs."""
     return _first_existing("schemas/message-spec.schema.json")

@@ -11,9 +11,10 @@
 
 from __future__ import annotations
 
-from kipspark.connector import connector_jars
 from kipspark.errors import BrokenMessageError, JobError, SourceError
-from kipspark.functions import (
+from kipspark.sources import register
+from kipspark.spark.connector import connector_jars
+from kipspark.spark.functions import (
     counted,
     error_of_coordinator,
     error_of_message,
@@ -24,9 +25,8 @@ from kipspark.functions import (
     schema_of_message,
     to_message,
 )
-from kipspark.live import live, live_ends, live_stream
-from kipspark.sources import register
-from kipspark.tables import with_message
+from kipspark.spark.live import live, live_ends, live_stream
+from kipspark.spark.tables import with_message
 
 __all__ = [
     "BrokenMessageError",

@@ -18,19 +18,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kipspark import commands, samples
-from kipspark.client_config import client_options
-from kipspark.connector import TRIED, check_repository, connector_jars, fetch, name_of
-from kipspark.console import show
 from kipspark.errors import JobError
-from kipspark.outputs import check_empty, check_file, check_folder, write_file, write_tables
-from kipspark.page import page
-from kipspark.report import Report, first_rows
-from kipspark.session import is_submitted, open_session
+from kipspark.report.console import show
+from kipspark.report.outputs import check_empty, check_file, check_folder, write_file, write_tables
+from kipspark.report.page import page
+from kipspark.report.report import Report, first_rows
 from kipspark.sources import extraction
 from kipspark.sources.options import Options
+from kipspark.spark.client_config import client_options
+from kipspark.spark.connector import TRIED, check_repository, connector_jars, fetch, name_of
+from kipspark.spark.session import is_submitted, open_session
 from kipwire import KipwireError
-from kipwire.terminal import ERR, OUT, table_console
-from kipwire.words import counted
+from kipwire.tools.terminal import ERR, OUT, table_console
+from kipwire.tools.words import counted
 
 app = typer.Typer(
     help="Kafka's logs and traffic as tables, on Spark. Without a PATH a job runs on sample data.",
@@ -138,7 +138,7 @@ def connector(
         bool, typer.Option(help="Take jars by http://, which anybody on the way can change.")
     ] = False,
 ) -> None:
-    """Fetch Spark's own Kafka connector, once, for --bootstrap-servers and kipspark.live."""
+    """Fetch Spark's own Kafka connector, once, for --bootstrap-servers and kipspark.spark.live."""
     version = pyspark.__version__
     check_repository(repository, allow_http)
     OUT.print(f"Fetching Spark's Kafka connector for pyspark {version} from {name_of(repository)} (some 10 MB)")

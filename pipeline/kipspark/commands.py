@@ -12,16 +12,16 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark import charts
 from kipspark.errors import JobError
 from kipspark.interrupts import ctrl_c
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.replicas import without_copies
 from kipspark.jobs.transactions import committed
-from kipspark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
-from kipspark.report import Chart, Report, Table
-from kipspark.types import struct_type
-from kipwire.terminal import OUT
+from kipspark.report import charts
+from kipspark.report.report import Chart, Report, Table
+from kipspark.spark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
+from kipspark.spark.types import struct_type
+from kipwire.tools.terminal import OUT
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 """Whether a stream still runs."""

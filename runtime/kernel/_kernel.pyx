@@ -27,7 +27,8 @@ from utf8 cimport is_utf8
 
 from struct import pack as packed
 
-from kipwire import empty_elements, wire
+from kipwire.codec import empty_elements
+from kipwire.codec import wire
 from kipwire.messages import content_of
 from kipwire.structs import DEFAULT, Field, LazyStruct
 

@@ -134,7 +134,7 @@ cdef Codec codec_of(cls):
     cdef PyObject* found = lookup(<PyObject*>cls, <PyObject*>"_codec")
     if found != NULL and type_of(found) == <PyTypeObject*>Codec and (<Codec>found).cls is cls:  # not that of a base
         return <Codec>found
-    from kipwire.plan import NoPlanError, plan_of  # the first message alone has to wait for it
+    from kipwire.description.plan import NoPlanError, plan_of  # the first message alone has to wait for it
 
     try:
         plan = plan_of(cls)

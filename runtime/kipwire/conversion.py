@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar, overload
 
+from kipwire.description.paths import Visitor
+from kipwire.description.versions import in_version, struct_in_other_versions
 from kipwire.errors import ConversionError, UnsupportedVersionError, path_text
-from kipwire.paths import Visitor
 from kipwire.structs import Struct
-from kipwire.versions import in_version, struct_in_other_versions
-from kipwire.words import did_you_mean
+from kipwire.tools.words import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

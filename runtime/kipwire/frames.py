@@ -7,6 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from kipwire import frame_hints
 from kipwire.api_keys import API_VERSIONS_KEY
+from kipwire.description.versions import in_version
 from kipwire.errors import (
     DecodeError,
     EncodeError,
@@ -16,7 +17,6 @@ from kipwire.errors import (
     UnknownVersionError,
 )
 from kipwire.messages import Message, content_of
-from kipwire.versions import in_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def key_and_version(frame: bytes) -> tuple[int, int]:
         DecodeError: it is too short.
     """
     if len(frame) < _KEY_AND_VERSION.size:
-        from kipwire.words import counted  # only errors need it
+        from kipwire.tools.words import counted  # only errors need it
 
         reason = f"a frame of {counted(len(frame), 'byte')} has no header"
         raise DecodeError(RequestHeader.__name__, 0, "", len(frame), reason)
@@ -179,7 +179,7 @@ def expect_header(header: Message, due: type[Message], body: Message) -> None:
 
 def refuse_rest(body: Message, frame: bytes, rest: bytes, api_key: int, version: int, correlation_id: int) -> NoReturn:
     """Raise the error of a frame with bytes after its message."""
-    from kipwire.words import left_over  # only errors need it
+    from kipwire.tools.words import left_over  # only errors need it
 
     end = len(content_of(frame)) - len(rest)
     error = LeftOverError(body.NAME, body.VERSION, "", end, left_over(len(rest), "the message"))

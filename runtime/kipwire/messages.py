@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from kipwire.codec.wire import new
 from kipwire.errors import DecodeError, UnsupportedVersionError, shown
 from kipwire.structs import FlexibleStruct, Root
-from kipwire.wire import new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Message(Root):
         Raises:
             EncodeError: a value does not fit its field.
         """
-        from kipwire.json_form import write_json
+        from kipwire.description.json_form import write_json
 
         return write_json(self)
 
@@ -131,7 +131,7 @@ class Message(Root):
         Raises:
             JsonError: a key is unknown or missing, or a value is not of its field's type; it tells the path.
         """
-        from kipwire.json_form import read_json
+        from kipwire.description.json_form import read_json
 
         return read_json(cls, value)
 
@@ -163,7 +163,7 @@ def expect_end(cls: type[Message], end: int, data: bytes) -> None:
         DecodeError: bytes are left over.
     """
     if end < len(data):
-        from kipwire.words import left_over  # only errors need it
+        from kipwire.tools.words import left_over  # only errors need it
 
         raise DecodeError(cls.NAME, cls.VERSION, "", end, left_over(len(data) - end, "the message"))
 
@@ -172,7 +172,7 @@ def _explain_decode(
     cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
 ) -> NoReturn:
     """Raise the DecodeError that tells where the fault is that the reader stumbled over."""
-    from kipwire.walk import walk
+    from kipwire.description.walk import walk
 
     end = walk(cls, data, offset)
     if whole:
@@ -182,7 +182,7 @@ def _explain_decode(
 
 def _explain_encode(message: Message, failure: Exception) -> NoReturn:
     """Raise the EncodeError that tells which value the writer stumbled over."""
-    from kipwire.values import check
+    from kipwire.description.values import check
 
     check(message)
     raise failure

@@ -220,7 +220,7 @@ class Field:
     @property
     def about(self) -> str:
         """What the field means, from the spec; "" where that says nothing, or where Python dropped the docstrings."""
-        from kipwire import docstrings  # here, since few programs ask
+        from kipwire.description import docstrings  # here, since few programs ask
 
         text = docstrings.about((self.owner and self.owner.__doc__) or "", self.name)
         return docstrings.without_default(text) if self.is_attribute and docstrings.is_told(self.default) else text
@@ -295,7 +295,7 @@ class Struct:
     ATTRIBUTES: ClassVar[tuple[Field, ...]]
     """Those of `FIELDS` that are attributes."""
     _plan: ClassVar[Any]
-    """The `kipwire.plan` of the class, once somebody asked for it."""
+    """The `kipwire.description.plan` of the class, once somebody asked for it."""
     FLEXIBLE: ClassVar[bool] = False
     """Whether the version is flexible (KIP-482): compact lengths, and a tag section after the fields."""
     OTHER_TAGS: ClassVar[frozenset[int]] = frozenset()
@@ -304,7 +304,7 @@ class Struct:
     """The tags that any version has fields for."""
 
     _rows: ClassVar[Any] = None
-    """What reads neighbours of equal shape, a `kipwire.rows.Rows`, once there was a long array."""
+    """What reads neighbours of equal shape, a `kipwire.codec.rows.Rows`, once there was a long array."""
     _unknown_tagged_fields: dict[int, bytes] | None
 
     if TYPE_CHECKING:

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hypothesis import strategies as st
 
-from kipwire import conditions
+from kipwire.codec.wire import MAX_STRING, MAX_TAG
+from kipwire.description import conditions
+from kipwire.description.values import field_range
 from kipwire.messages import Message
 from kipwire.structs import Struct
 from kipwire.types import KINDS
-from kipwire.values import field_range
-from kipwire.wire import MAX_STRING, MAX_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -39,10 +39,10 @@ from kafka_messages.offset_delete_request.v0 import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from kipgen import check
-from kipgen.layout import lay_out
-from kipgen.rules import ALL
-from kipgen.spec import MessageSpec
+from kipgen.language.spec import MessageSpec
+from kipgen.reading import check
+from kipgen.reading.rules import ALL
+from kipgen.resolve.layout import lay_out
 from kipwire import convert
 from tests.support.places import ROOT
 
@@ -245,7 +245,7 @@ def test_the_reference_has_every_public_name_and_search_finds_it(built: Path) ->
             assert f"reference/{module.name}.html#{identifier(module.name, name)}" in locations
     for method in ("message", "versions", "decode_request", "encode_response"):
         assert f"reference/generated-packages.html#kipwire.registry.Registry.{method}" in locations
-    assert identifier("kipspark", "live") == "kipspark.live.live", "the function, not the module of this name"
+    assert identifier("kipspark", "live") == "kipspark.spark.live.live", "the function, not the module of this name"
     for name in SMALLER:
         assert any(one.startswith(f"reference/smaller-modules.html#{name}.") for one in locations), name
 

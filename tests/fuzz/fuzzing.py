@@ -31,9 +31,9 @@ import kafka_messages
 import kafka_records
 import proposals
 from kipwire import Message, Struct
+from kipwire.description.values import field_range
 from kipwire.testing import arranged
 from kipwire.types import KINDS
-from kipwire.values import field_range
 from tests.support import golden_data
 
 Target = Callable[[ModuleType, random.Random], Iterator[None]]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kafka_messages
 import proposals
 from kipwire import DecodeError, EncodeError, Field, Message, Struct, native
-from kipwire.plan import NoPlanError, plan_of
+from kipwire.description.plan import NoPlanError, plan_of
 from kipwire.testing import damaged
 from tests.support import golden_data, native_checks, property_checks
 from tests.support.places import FORMS, LAYOUTS

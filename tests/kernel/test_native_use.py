@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_records.record_batch.v2 import RecordBatch
-from kipwire import LazyStruct, Message, Struct, checksums
+from kipwire import LazyStruct, Message, Struct
+from kipwire.codec import checksums
 from kipwire.records import Record, read_batches, write_batch
 from tests.support import golden_data, native_checks
 from tests.support.subjects.kernel_classes import EVERY_CLASS, FETCH, KERNEL, METADATA, needs_kernel

@@ -18,8 +18,8 @@ NO_CODECS = (
     "kipwire.contract",
     "kipwire.structs",
     "kipwire.types",
-    "kipwire.whole",
-    "kipwire.words",
+    "kipwire.tools.whole",
+    "kipwire.tools.words",
 )
 """Modules of those that read and write no messages: facts, files, words."""
 MODULES = sorted((ROOT / "tests").rglob("test_*.py"))

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipwire.compression import (
+from kipwire.errors import MissingExtraError
+from kipwire.records.compression import (
     COMPRESSIONS,
     CompressedDataError,
     compress,
@@ -22,10 +23,9 @@ from kipwire.compression import (
     lz4_from_magic_0,
     lz4_to_magic_0,
 )
-from kipwire.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from kipwire.compression import Compression
+    from kipwire.records.compression import Compression
 
 CODECS = COMPRESSIONS[1:]
 PLAIN = b"".join(f"record {i * i % 977} ".encode() for i in range(12_000))
@@ -177,7 +177,7 @@ def test_bomb_is_one_without_a_limit(codec: Compression) -> None:
 DEFUSE = """
 import re, sys
 import cramjam
-from kipwire.compression import CompressedDataError, decompress
+from kipwire.records.compression import CompressedDataError, decompress
 
 def peak():
     with open("/proc/self/status") as status:

@@ -11,10 +11,10 @@ import pytest
 
 from kafka_records.message_and_offset import v0, v1
 from kipwire import DecodeError, columns, native
-from kipwire.checksums import crc32c
-from kipwire.compression import compress
+from kipwire.codec.checksums import crc32c
+from kipwire.codec.wire import write_varint
 from kipwire.records import MAX_ITEMS, Record, RecordBatch, read_batches, write_batch, write_message_set
-from kipwire.wire import write_varint
+from kipwire.records.compression import compress
 from tests.support.subjects.batch_bytes import GOOD, INNER, OLD, RECORDS, read_all, with_bytes
 
 HEADER = 61

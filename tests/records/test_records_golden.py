@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kipwire.compression import decompress, lz4_from_magic_0
 from kipwire.records import Record, RecordBatch, control_record, read_batches, write_batch, write_message_set
+from kipwire.records.compression import decompress, lz4_from_magic_0
 from tests.support.golden_data import lines
 
 GOLDEN = lines("record-batches")

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_records.message_and_offset import v0, v1
 from kafka_records.record_batch.v2 import RecordBatch
-from kipgen.inspect import Piece, inspect_message
+from kipgen.commands.inspect.tree import Piece, inspect_message
 from kipwire import Message
 from kipwire.records import heads
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from kafka_records.record_batch.v2 import RecordBatch as RecordBatchV2
-from kipwire import EncodeError, KipwireError, MissingExtraError, checksums, native
+from kipwire import EncodeError, KipwireError, MissingExtraError, native
+from kipwire.codec import checksums
 from kipwire.records import Record, read_batches, write_batch, write_message_set
 from tests.support.subjects.batch_bytes import GOOD, INNER, OLD, RECORDS, read_all, with_bytes
 

@@ -258,11 +258,11 @@ def test_importing_one_message_imports_no_other_and_nothing_heavy() -> None:
     )
     assert done.stdout.split() == [
         *("kafka_messages", "kafka_messages.metadata_response", "kafka_messages.metadata_response.v12"),
-        *("kipwire", *(["kipwire._kernel"] if native.in_use else []), "kipwire.arrays", "kipwire.contract"),
-        *(["kipwire.empty_elements"] if native.in_use else []),
+        *("kipwire", *(["kipwire._kernel"] if native.in_use else []), "kipwire.codec.arrays", "kipwire.contract"),
+        *(["kipwire.codec.empty_elements"] if native.in_use else []),
         *("kipwire.errors", "kipwire.messages"),
-        *("kipwire.native", *(["kipwire.plan"] if native.in_use else []), "kipwire.registry"),
-        *("kipwire.structs", "kipwire.uuids", "kipwire.wire"),
+        *("kipwire.native", *(["kipwire.description.plan"] if native.in_use else []), "kipwire.registry"),
+        *("kipwire.structs", "kipwire.codec.uuids", "kipwire.codec.wire"),
     ], done.stderr
 
 

@@ -15,9 +15,9 @@ import proposals
 from kafka_messages.metadata_response.v12 import MetadataResponse
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.record_batch.v2 import RecordBatch
-from kipgen.check import read_folder
-from kipgen.names import attribute_name
-from kipgen.spec import FieldSpec, MessageSpec
+from kipgen.language.names import attribute_name
+from kipgen.language.spec import FieldSpec, MessageSpec
+from kipgen.reading.check import read_folder
 from kipwire import Field, Struct, native
 from kipwire.types import ENCODINGS, TYPES
 from tests.support.places import ROOT

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from kipgen.check import read_file
+from kipgen.reading.check import read_file
+from kipgen.reading.rules.examples import ALPHA, spec
 from kipgen.resources import schema_path
-from kipgen.rules.examples import ALPHA, spec
 from tests.support.spec_package import classes_of
 
 TAG_0 = '{"name": "Beta", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": 0}'

@@ -24,9 +24,9 @@ from kafka_messages.offset_commit_request.v8 import OffsetCommitRequestPartition
 from kafka_messages.vote_request.v2 import PartitionData as Vote
 from kafka_messages.vote_response.v0 import PartitionData as Voted
 from kipwire import DecodeError, Malformed, Struct
-from kipwire.arrays import RowPackers, read_structs, write_elements
-from kipwire.rows import MANY, Rows
-from kipwire.wire import new
+from kipwire.codec.arrays import RowPackers, read_structs, write_elements
+from kipwire.codec.rows import MANY, Rows
+from kipwire.codec.wire import new
 from tests.support.cost import cost_of
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kipspark import connector_jars, live, live_ends, live_stream
-from kipspark.session import open_session
+from kipspark import connector_jars, live_ends, live_stream
+from kipspark.spark import live
+from kipspark.spark.session import open_session
 
 
 def read(spark: SparkSession, address: str, topics: list[str], out: Path) -> None:

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker
 from kipwire import DecodeError, EncodeError, Message, Struct
+from kipwire.description.values import check
 from kipwire.testing import messages, same_message
-from kipwire.values import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

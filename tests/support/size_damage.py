@@ -6,8 +6,8 @@ import random
 import re
 
 from kipwire import DecodeError, Message
-from kipwire.walk import Element, walk
-from kipwire.wire import write_varint
+from kipwire.codec.wire import write_varint
+from kipwire.description.walk import Element, walk
 from tests.fuzz.fuzzing import EDGES
 
 SIZES = ("size", "length", "count")

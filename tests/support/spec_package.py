@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from kipgen.check import read_file
-from kipgen.generate import carry_out, plan
-from kipgen.render import HeaderVersions, render_message
+from kipgen.package.generate import carry_out, plan
+from kipgen.python.render import HeaderVersions, render_message
+from kipgen.reading.check import read_file
 
 
 def write_package(specs: Path, package: Path) -> None:

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import read_tag_section, tag_section
+from kipwire.codec.wire import read_tag_section, tag_section
 
 if typing.TYPE_CHECKING:
     from ..add_offsets_to_txn_request import v3 as _partner

@@ -8,10 +8,10 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import read_tag_section, tag_section
 
 if typing.TYPE_CHECKING:
     from ..alter_partition_response import v3 as _partner

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..api_versions_response import v3 as _partner

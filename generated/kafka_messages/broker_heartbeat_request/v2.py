@@ -8,10 +8,10 @@ import typing
 import uuid
 
 import kipwire
+from kipwire.codec.uuids import read_uuids, write_uuids
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, is_empty, read_size, read_tag_section
+from kipwire.codec.wire import tag_section, write_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import read_uuids, write_uuids
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, is_empty, read_size, read_tag_section, tag_section
-from kipwire.wire import write_size
 
 if typing.TYPE_CHECKING:
     from ..broker_heartbeat_response import v2 as _partner

@@ -8,9 +8,9 @@ import typing
 import uuid
 
 import kipwire
+from kipwire.codec.uuids import read_uuids, write_uuids
+from kipwire.codec.wire import ONE_BYTE, as_list, is_empty, read_size, read_tag_section, tag_section, write_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import read_uuids, write_uuids
-from kipwire.wire import ONE_BYTE, as_list, is_empty, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["BrokerRegistrationChangeRecord"]
 

@@ -7,11 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
-from kipwire.arrays import write_compact_texts, write_struct
+from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
+from kipwire.codec.arrays import write_compact_texts, write_struct
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_size, write_string_size
 
 __all__ = ["ClassicProtocol", "ClassicMemberMetadata", "ConsumerGroupMemberMetadataValue"]
 

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import read_tag_section, tag_section
+from kipwire.codec.wire import read_tag_section, tag_section
 
 __all__ = ["ConsumerGroupMetadataValue"]
 

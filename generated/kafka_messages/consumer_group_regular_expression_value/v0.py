@@ -7,9 +7,9 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.codec.arrays import read_compact_texts, write_compact_texts
+from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
-from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ConsumerGroupRegularExpressionValue"]
 

@@ -7,9 +7,9 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_texts, write_texts
+from kipwire.codec.arrays import read_texts, write_texts
+from kipwire.codec.wire import as_bytes
 from kipwire.structs import DEFAULT
-from kipwire.wire import as_bytes
 
 __all__ = ["ConsumerProtocolSubscription"]
 

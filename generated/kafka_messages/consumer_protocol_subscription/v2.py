@@ -7,9 +7,9 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_structs, read_texts, write_structs, write_texts
+from kipwire.codec.arrays import read_structs, read_texts, write_structs, write_texts
+from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text
 from kipwire.structs import DEFAULT
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text
 
 __all__ = ["TopicPartition", "ConsumerProtocolSubscription"]
 

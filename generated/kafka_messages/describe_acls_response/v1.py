@@ -7,9 +7,9 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_structs, write_structs
+from kipwire.codec.arrays import read_structs, write_structs
+from kipwire.codec.wire import encode_text
 from kipwire.structs import DEFAULT
-from kipwire.wire import encode_text
 
 if typing.TYPE_CHECKING:
     from ..describe_acls_request import v1 as _partner

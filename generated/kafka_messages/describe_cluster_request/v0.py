@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 if typing.TYPE_CHECKING:
     from ..describe_cluster_response import v0 as _partner

@@ -7,9 +7,9 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_structs, read_texts, write_structs, write_texts
+from kipwire.codec.arrays import read_structs, read_texts, write_structs, write_texts
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 from kipwire.structs import DEFAULT
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 if typing.TYPE_CHECKING:
     from ..describe_configs_response import v1 as _partner

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_texts, write_texts
+from kipwire.codec.arrays import read_texts, write_texts
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:

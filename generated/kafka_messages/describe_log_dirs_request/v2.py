@@ -6,10 +6,10 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
-from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..describe_log_dirs_response import v2 as _partner

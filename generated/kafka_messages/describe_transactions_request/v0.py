@@ -6,9 +6,9 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.codec.arrays import read_compact_texts, write_compact_texts
+from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
-from kipwire.wire import read_tag_section, tag_section
 
 if typing.TYPE_CHECKING:
     from ..describe_transactions_response import v0 as _partner

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 if typing.TYPE_CHECKING:
     from ..end_txn_response import v0 as _partner

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import as_bytes
+from kipwire.codec.wire import as_bytes
 
 if typing.TYPE_CHECKING:
     from ..expire_delegation_token_response import v1 as _partner

@@ -8,11 +8,11 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
-from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..fetch_response import v15 as _partner

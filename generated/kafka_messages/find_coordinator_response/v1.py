@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import encode_text
+from kipwire.codec.wire import encode_text
 
 if typing.TYPE_CHECKING:
     from ..find_coordinator_request import v1 as _partner

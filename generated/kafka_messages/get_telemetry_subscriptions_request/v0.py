@@ -8,8 +8,8 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import read_tag_section, tag_section
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import read_tag_section, tag_section
 
 if typing.TYPE_CHECKING:
     from ..get_telemetry_subscriptions_response import v0 as _partner

@@ -8,11 +8,11 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.codec.arrays import read_compact_texts, write_compact_texts
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size
+from kipwire.codec.wire import read_tag_section, tag_section, write_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, read_tag_section
-from kipwire.wire import tag_section, write_size
 
 if typing.TYPE_CHECKING:
     from ..get_telemetry_subscriptions_request import v0 as _partner

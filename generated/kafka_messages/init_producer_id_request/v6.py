@@ -7,8 +7,8 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.codec.wire import tag_section, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..init_producer_id_response import v6 as _partner

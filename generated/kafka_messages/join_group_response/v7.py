@@ -7,10 +7,10 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_size, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..join_group_request import v7 as _partner

@@ -7,9 +7,9 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
-from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["Voter", "LeaderChangeMessage"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.wire import read_tag_section, tag_section
+from kipwire.codec.wire import read_tag_section, tag_section
 
 if typing.TYPE_CHECKING:
     from ..list_config_resources_response import v0 as _partner

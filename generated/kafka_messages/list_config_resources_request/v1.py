@@ -6,8 +6,9 @@ from __future__ import annotations
 import typing
 
 import kipwire
+from kipwire.codec.wire import ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_size
 from kipwire.structs import DEFAULT
-from kipwire.wire import ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, read_tag_section, tag_section, write_size
 
 if typing.TYPE_CHECKING:
     from ..list_config_resources_response import v1 as _partner

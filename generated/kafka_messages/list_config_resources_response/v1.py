@@ -7,9 +7,9 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..list_config_resources_request import v1 as _partner

@@ -7,10 +7,10 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.codec.arrays import read_compact_texts, write_compact_texts
+from kipwire.codec.wire import ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, read_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_size
 from kipwire.structs import DEFAULT
-from kipwire.wire import ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, read_size, read_tag_section, tag_section
-from kipwire.wire import write_size
 
 if typing.TYPE_CHECKING:
     from ..list_transactions_response import v1 as _partner

@@ -8,11 +8,11 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import RowPackers, read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import RowPackers, read_compact_structs, write_compact_structs
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size
-from kipwire.wire import read_string_size, read_tag_section, tag_section, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..metadata_request import v11 as _partner

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.wire import read_tag_section, tag_section
+from kipwire.codec.wire import read_tag_section, tag_section
 
 __all__ = ["NoOpRecord"]
 

@@ -8,10 +8,10 @@ import typing
 import uuid
 
 import kipwire
+from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
-from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
-from kipwire.wire import write_size
 
 __all__ = ["PartitionRecord"]
 

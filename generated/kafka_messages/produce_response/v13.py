@@ -8,11 +8,11 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
 
 if typing.TYPE_CHECKING:
     from ..produce_request import v13 as _partner

@@ -8,8 +8,9 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_size
 
 if typing.TYPE_CHECKING:
     from ..push_telemetry_response import v0 as _partner

@@ -8,11 +8,11 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size
+from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size
-from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = [
     "TopicIdPartitionEntry",

@@ -8,11 +8,11 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_struct, write_struct
+from kipwire.codec.arrays import read_struct, write_struct
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_size, write_string_size
 
 __all__ = ["TopicIdPartitionEntry", "RemoteLogSegmentIdEntry", "RemoteLogSegmentMetadataUpdateRecord"]
 

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
+from kipwire.codec.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 if typing.TYPE_CHECKING:
     from ..renew_delegation_token_response import v2 as _partner

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import read_tag_section, tag_section
+from kipwire.codec.wire import read_tag_section, tag_section
 
 if typing.TYPE_CHECKING:
     from ..renew_delegation_token_request import v2 as _partner

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import encode_text, read_tag_section, tag_section
+from kipwire.codec.wire import encode_text, read_tag_section, tag_section
 
 __all__ = ["RequestHeader"]
 

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import as_bytes, encode_text
+from kipwire.codec.wire import as_bytes, encode_text
 
 if typing.TYPE_CHECKING:
     from ..sasl_authenticate_request import v0 as _partner

@@ -7,8 +7,8 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import tag_section, write_size, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..sasl_authenticate_request import v2 as _partner

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import encode_text
+from kipwire.codec.wire import encode_text
 
 if typing.TYPE_CHECKING:
     from ..sasl_handshake_response import v0 as _partner

@@ -8,12 +8,12 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, PACK_INT8, UNPACK_INT32, UNPACK_INT8
+from kipwire.codec.wire import as_list, encode_text, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_size, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, PACK_INT8, UNPACK_INT32, UNPACK_INT8, as_list
-from kipwire.wire import encode_text, read_size, read_string_size, read_tag_section, tag_section, write_size
-from kipwire.wire import write_string_size
 
 if typing.TYPE_CHECKING:
     from ..share_fetch_response import v2 as _partner

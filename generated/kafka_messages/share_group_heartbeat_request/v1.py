@@ -7,8 +7,8 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.arrays import read_compact_texts, write_compact_texts
+from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..share_group_heartbeat_response import v1 as _partner

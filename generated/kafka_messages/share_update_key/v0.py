@@ -8,8 +8,8 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import encode_text
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import encode_text
 
 __all__ = ["ShareUpdateKey"]
 

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import encode_text
+from kipwire.codec.wire import encode_text
 
 __all__ = ["StreamsGroupMetadataKey"]
 

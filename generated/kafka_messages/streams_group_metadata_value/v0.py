@@ -7,10 +7,10 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
 
 __all__ = ["LastAssignmentConfig", "StreamsGroupMetadataValue"]
 

@@ -7,10 +7,10 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
-from kipwire.arrays import write_compact_texts, write_struct
+from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
+from kipwire.codec.arrays import write_compact_texts, write_struct
+from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..streams_group_topology_description_update_response import v0 as _partner

@@ -7,11 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import RowPackers, read_compact_structs, read_compact_texts, write_compact_structs
-from kipwire.arrays import write_compact_texts
+from kipwire.codec.arrays import RowPackers, read_compact_structs, read_compact_texts, write_compact_structs
+from kipwire.codec.arrays import write_compact_texts
+from kipwire.codec.wire import ONE_BYTE, UNPACK_INT16, as_list, encode_text, read_size, read_string_size
+from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.wire import ONE_BYTE, UNPACK_INT16, as_list, encode_text, read_size, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["TopicConfig", "TopicInfo", "CopartitionGroup", "Subtopology", "StreamsGroupTopologyValue"]
 

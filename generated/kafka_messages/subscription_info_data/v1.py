@@ -8,9 +8,9 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_structs, write_structs
+from kipwire.codec.arrays import read_structs, write_structs
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
 
 __all__ = ["TaskId", "SubscriptionInfoData"]
 

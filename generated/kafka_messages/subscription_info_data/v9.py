@@ -8,10 +8,10 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_structs, write_structs
+from kipwire.codec.arrays import read_structs, write_structs
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import as_bytes
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import as_bytes
 
 __all__ = ["PartitionToOffsetSum", "TaskOffsetSum", "SubscriptionInfoData"]
 

@@ -8,8 +8,8 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["TopicRecord"]
 

@@ -8,10 +8,10 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.uuids import ZERO_UUID, uuid_from
+from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 if typing.TYPE_CHECKING:
     from ..txn_offset_commit_response import v6 as _partner

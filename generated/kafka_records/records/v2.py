@@ -7,10 +7,10 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_bounded_structs, write_elements
+from kipwire.codec.arrays import read_bounded_structs, write_elements
+from kipwire.codec.varints import VARINTS
+from kipwire.codec.wire import as_bytes, as_list, encode_text, read_varint, write_packed
 from kipwire.structs import DEFAULT
-from kipwire.varints import VARINTS
-from kipwire.wire import as_bytes, as_list, encode_text, read_varint, write_packed
 
 __all__ = ["RecordHeader", "Record", "Records"]
 

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import as_bytes, encode_text
+from kipwire.codec.wire import as_bytes, encode_text
 
 __all__ = ["CommonRequestFields"]
 

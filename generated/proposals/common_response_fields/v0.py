@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import as_bytes
+from kipwire.codec.wire import as_bytes
 
 __all__ = ["CommonResponseFields"]
 

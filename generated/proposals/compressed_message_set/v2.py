@@ -7,8 +7,8 @@ import struct
 import typing
 
 import kipwire
-from kipwire import checksums
-from kipwire.wire import BOOL_BYTE, as_bytes
+from kipwire.codec import checksums
+from kipwire.codec.wire import BOOL_BYTE, as_bytes
 
 __all__ = ["CompressedMessageSet"]
 

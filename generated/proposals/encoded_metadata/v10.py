@@ -7,11 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import read_compact_structs, write_compact_structs
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_size, read_string_size
+from kipwire.codec.wire import read_tag_section, read_upacked_array, read_upacked_run, tag_section, write_size
+from kipwire.codec.wire import write_string_size, write_upacked_array, write_upacked_run
 from kipwire.structs import DEFAULT
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_size, read_string_size
-from kipwire.wire import read_tag_section, read_upacked_array, read_upacked_run, tag_section, write_size
-from kipwire.wire import write_string_size, write_upacked_array, write_upacked_run
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
 

@@ -7,10 +7,10 @@ import struct
 import typing
 
 import kipwire
-from kipwire import checksums
-from kipwire.arrays import read_bounded_structs, section
+from kipwire.codec import checksums
+from kipwire.codec.arrays import read_bounded_structs, section
+from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, in_order, is_in_order
 from kipwire.structs import DEFAULT
-from kipwire.wire import BOOL_BYTE, as_bytes, as_list, in_order, is_in_order
 
 __all__ = ["Header", "MessageAndOffset"]
 

@@ -7,11 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire import checksums
-from kipwire.arrays import read_bounded_structs, write_elements
+from kipwire.codec import checksums
+from kipwire.codec.arrays import read_bounded_structs, write_elements
+from kipwire.codec.varints import VARINTS
+from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, read_upacked, read_varint, write_size, write_upacked
 from kipwire.structs import DEFAULT
-from kipwire.varints import VARINTS
-from kipwire.wire import BOOL_BYTE, as_bytes, as_list, read_upacked, read_varint, write_size, write_upacked
 
 __all__ = ["Message", "MessageSet"]
 

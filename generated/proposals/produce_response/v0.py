@@ -7,8 +7,8 @@ import struct
 import typing
 
 import kipwire
+from kipwire.codec.wire import PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_list
 from kipwire.structs import DEFAULT
-from kipwire.wire import PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_list
 
 __all__ = ["ProduceResponse"]
 

@@ -7,9 +7,9 @@ import struct
 import typing
 
 import kipwire
-from kipwire.arrays import read_bounded_structs, write_elements
+from kipwire.codec.arrays import read_bounded_structs, write_elements
+from kipwire.codec.wire import as_list
 from kipwire.structs import DEFAULT
-from kipwire.wire import as_list
 
 __all__ = ["MessageSetResult", "ProduceResponse"]
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from kipspark.jobs.random_messages import random_message
-from kipspark.types import struct_type
+from kipspark.spark.types import struct_type
 from kipwire import KipwireError, Message, columns
 from kipwire.registry import registry_of
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 from kafka_messages.enums import ErrorCode
 from kipspark.messages.choice import KAFKA
 from kipwire import KipwireError, Message
-from kipwire.garbage import no_garbage_collection
 from kipwire.registry import Registry, registry_of
 from kipwire.structs import Struct
+from kipwire.tools.garbage import no_garbage_collection
 
 _CODES = pa.list_(
     pa.struct([("path", pa.string()), ("code", pa.int16()), ("error", pa.string()), ("count", pa.int64())])

@@ -1,7 +1,7 @@
 """Groups over time, from `__consumer_offsets`: what was committed, how far behind that was, who came and went.
 
 Rows of `kafka_log` in, with each record once (see `replicas`), and for exact results without those of transactions
-that were aborted (see `transactions`). Or rows of `kipspark.live`, which tell of the present.
+that were aborted (see `transactions`). Or rows of `kipspark.spark.live`, which tell of the present.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from kipspark.functions import from_coordinator
+from kipspark.spark.functions import from_coordinator
 
 TOPIC = "__consumer_offsets"
 

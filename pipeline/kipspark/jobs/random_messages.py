@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from kipwire import Field, Struct
+from kipwire.description.values import field_range
 from kipwire.types import KINDS
-from kipwire.values import field_range
 
 S = TypeVar("S", bound=Struct)
 

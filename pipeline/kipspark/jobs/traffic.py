@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from kipspark.jobs.inspection import FOUND_SCHEMA, INSPECTED, inspect_frames
 from kipspark.sources.frame_rows import FRAMES_SCHEMA
-from kipspark.types import struct_type
+from kipspark.spark.types import struct_type
 
 _INSPECTED = struct_type(pa.schema([*[field for field in FRAMES_SCHEMA if field.name not in INSPECTED], *FOUND_SCHEMA]))
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kipspark.compute import pc
 from kipspark.errors import BrokenMessageError
 from kipspark.messages.choice import Choice
 from kipspark.messages.faults import Fault, by_place, fault_of
 from kipspark.messages.framing import Group, grouped
 from kipspark.messages.union import VERSION, VERSION_TYPE, fields_of, union_type
+from kipspark.spark.compute import pc
 from kipwire import DecodeError, columns
 
 _BYTES_SHOWN = 48

@@ -11,8 +11,8 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from kipspark.compute import pc
 from kipspark.messages.union import VERSION
+from kipspark.spark.compute import pc
 from kipwire.structs import Field, Struct
 
 Structs = tuple[type[Struct], ...]

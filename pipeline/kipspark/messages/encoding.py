@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kipspark.compute import pc
 from kipspark.errors import BrokenMessageError, JobError
 from kipspark.messages.choice import Choice
 from kipspark.messages.dropping import kept_type, lost
 from kipspark.messages.framing import write_prefix
 from kipspark.messages.union import VERSION
+from kipspark.spark.compute import pc
 from kipwire import EncodeError, Message, columns
 
 

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kipspark.compute import pc
 from kipspark.errors import JobError
 from kipspark.messages.choice import Choice
 from kipspark.messages.faults import Fault, fault_of
+from kipspark.spark.compute import pc
 from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.registry import registry_of
-from kipwire.words import counted
+from kipwire.tools.words import counted
 
 INT16 = Packer(">h")
 _KEY_AND_VERSION = Packer(">hh")

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kipspark.compute import pc
 from kipspark.errors import JobError
 from kipspark.messages.choice import Choice
 from kipspark.messages.decoding import decode_group, placed, raise_first
@@ -28,6 +27,7 @@ from kipspark.messages.framing import (
     unknown_version,
 )
 from kipspark.messages.union import union_type
+from kipspark.spark.compute import pc
 from kipwire import Message
 from kipwire.registry import registry_of
 

@@ -10,7 +10,7 @@ from kipspark.packets.framing import Frame, Framer, Passed
 from kipspark.packets.headers import ACK, FIN, RST, SYN, Segment, address, port
 from kipspark.packets.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, begins_request
 from kipspark.packets.streams import Piece, Stream
-from kipwire.words import counted
+from kipwire.tools.words import counted
 
 _MODULUS = 2**32
 _FIRST_BYTES = 8

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kipspark.packets.framing import Frame, Passed
 from kipspark.packets.requests import SASL_HANDSHAKE, SMALLEST_RESPONSE, Request, is_request, request_of
-from kipwire.words import counted
+from kipwire.tools.words import counted
 
 REQUEST, RESPONSE = "request", "response"
 

@@ -15,7 +15,7 @@ from kipspark.sources.captures import Part, parts, read_frames
 from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, Chosen
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
-from kipspark.types import struct_type
+from kipspark.spark.types import struct_type
 
 OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes")
 

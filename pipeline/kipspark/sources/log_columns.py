@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kipspark.compute import pc
 from kipspark.sources.paths import shown
 from kipspark.sources.segments import Segment
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
+from kipspark.spark.compute import pc
 from kipwire.producer_sequence import HIGHEST_SEQUENCE
 from kipwire.records import RecordBatch
 

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from kipspark.sources.options import Options
 from kipspark.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, first_snapshots, read_snapshot
-from kipspark.types import struct_type
+from kipspark.spark.types import struct_type
 
 OPTIONS = ("topics", "partitions")
 

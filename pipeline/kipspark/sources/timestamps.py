@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kipspark.compute import pc
+from kipspark.spark.compute import pc
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 """The Arrow type of Spark's timestamps."""

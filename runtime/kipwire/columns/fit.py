@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kipwire.paths import Visitor
+from kipwire.description.paths import Visitor
 from kipwire.types import KINDS
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kipwire.columns.errors import too_large_a_number, too_much
-from kipwire.garbage import no_garbage_collection
+from kipwire.tools.garbage import no_garbage_collection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

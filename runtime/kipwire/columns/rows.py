@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from kipwire.columns.errors import RowDecodeError, RowEncodeError, too_much
 from kipwire.columns.soundness import expect_sound
+from kipwire.description.paths import Visitor
 from kipwire.errors import DecodeError, EncodeError
-from kipwire.garbage import no_garbage_collection
-from kipwire.paths import Visitor
+from kipwire.tools.garbage import no_garbage_collection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

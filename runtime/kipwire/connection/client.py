@@ -9,7 +9,7 @@ from kipwire.connection.acks import is_answered
 from kipwire.connection.errors import LocalProtocolError
 from kipwire.connection.events import CORRELATION_ID, HEAD, Expected, Response, SaslToken
 from kipwire.connection.splitting import Place, Splitter, sized
-from kipwire.words import counted
+from kipwire.tools.words import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

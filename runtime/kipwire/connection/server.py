@@ -10,7 +10,7 @@ from kipwire.connection.errors import LocalProtocolError
 from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
 from kipwire.connection.splitting import Splitter, sized
 from kipwire.frames import UNSUPPORTED_VERSION, may_answer_in_version_0
-from kipwire.words import counted
+from kipwire.tools.words import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

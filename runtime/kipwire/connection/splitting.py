@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kipwire.connection.errors import LocalProtocolError, RemoteProtocolError
 from kipwire.frame_hints import foreign_protocol
-from kipwire.words import counted
+from kipwire.tools.words import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from kafka_records.message_and_offset import v0, v1
-from kipwire.compression import (
+from kipwire.codec.wire import new
+from kipwire.errors import DecodeError, EncodeError
+from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
+from kipwire.records.compression import (
     COMPRESSIONS,
     CompressedDataError,
     compress,
@@ -13,19 +16,16 @@ from kipwire.compression import (
     lz4_from_magic_0,
     lz4_to_magic_0,
 )
-from kipwire.errors import DecodeError, EncodeError
-from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
 from kipwire.records.heads import FORMATS, KEYS, MAGIC, SIZE, SIZE_END
 from kipwire.records.model import Record, RecordBatch
 from kipwire.records.places import decode
-from kipwire.wire import new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Literal
 
-    from kipwire.compression import Compression
+    from kipwire.records.compression import Compression
     from kipwire.records.limits import Limits
     from kipwire.records.model import TimestampType
     from kipwire.records.places import Place

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Literal
 
-    from kipwire.compression import Compression
+    from kipwire.records.compression import Compression
 
     Header = tuple[str, bytes | None]
     TimestampType = Literal["CreateTime", "LogAppendTime", "NoTimestampType"]

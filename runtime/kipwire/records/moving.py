@@ -7,7 +7,7 @@ from struct import Struct as Packer
 from kipwire.errors import DecodeError, EncodeError, shown
 from kipwire.messages import content_of
 from kipwire.records.heads import FORMATS, HEAD, SIZE, SIZE_END
-from kipwire.words import left_over
+from kipwire.tools.words import left_over
 
 _MAGIC = 2
 _OFFSET = Packer(">q")

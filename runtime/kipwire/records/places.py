@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeVar
 
-from kipwire.checksums import crc32, crc32c
+from kipwire.codec.checksums import crc32, crc32c
 from kipwire.errors import DecodeError
 
 TYPE_CHECKING = False

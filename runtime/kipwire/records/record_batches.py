@@ -6,20 +6,20 @@ from functools import partial
 from operator import attrgetter
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
-from kipwire.compression import COMPRESSIONS, CompressedDataError, compress, decompress
+from kipwire.codec.wire import new
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
+from kipwire.records.compression import COMPRESSIONS, CompressedDataError, compress, decompress
 from kipwire.records.heads import FORMATS, RECORDS, RECORDS_COUNT
 from kipwire.records.model import RecordBatch
 from kipwire.records.places import decode
 from kipwire.records.sections import has_more_items, read_section, write_section
-from kipwire.wire import new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kipwire.compression import Compression
+    from kipwire.records.compression import Compression
     from kipwire.records.limits import Limits
     from kipwire.records.model import Record, TimestampType
     from kipwire.records.places import Place

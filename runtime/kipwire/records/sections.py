@@ -5,9 +5,9 @@ from __future__ import annotations
 from kafka_records.records.v2 import Record as RecordLayout
 from kafka_records.records.v2 import RecordHeader, Records
 from kipwire import native
+from kipwire.codec.wire import new, read_packed
 from kipwire.errors import Malformed
 from kipwire.records.model import Record
-from kipwire.wire import new, read_packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

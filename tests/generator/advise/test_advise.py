@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import kafka_messages
-from kipgen.advise import Advice, AdviceError, FieldAdvice, advise
-from kipgen.check import read_file
+from kipgen.commands.advise.savings import Advice, AdviceError, FieldAdvice, advise
+from kipgen.reading.check import read_file
 from kipwire.encodings import Counts, IntegerCounts
 from tests.support.spec_package import generated
 from tests.support.subjects.advice import CAPTURE, METADATA, SPECS, as_json, captured

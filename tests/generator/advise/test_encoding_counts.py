@@ -21,9 +21,9 @@ from kafka_messages.fetch_response.v12 import (
 )
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
 from kipwire import Message, Struct, types
+from kipwire.codec.wire import write_packed, write_upacked, write_varint
 from kipwire.encodings import Counts, IntegerCounts, count, count_all, merge
 from kipwire.testing import messages
-from kipwire.wire import write_packed, write_upacked, write_varint
 
 QUICK = settings(deadline=None)
 TYPES = {row.name: row.bits for row in types.TYPES.values() if row.encodable}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.compat.rules import ALL as COMPAT
-from kipgen.rules import ALL
-from kipgen.starter import starter_specs
+from kipgen.commands.compat.rules import ALL as COMPAT
+from kipgen.commands.starter import starter_specs
+from kipgen.reading.rules import ALL
 from tests.support import command_line
 
 pytestmark = pytest.mark.same_without_kernel("of the commands that read messages it only asks for help")

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from kipgen import advise_samples, inspect_input
-from kipgen.compat import allow, git
-from kipgen.compat.git import GitError, contents, find_commit, spec_blobs
-from kipgen.starter import starter_specs
+from kipgen.commands.advise import samples as advise_samples
+from kipgen.commands.compat import allow, git
+from kipgen.commands.compat.git import GitError, contents, find_commit, spec_blobs
+from kipgen.commands.inspect import input as inspect_input
+from kipgen.commands.starter import starter_specs
 from kipwire import JsonError
-from kipwire.printable import printable_line, printable_text
-from kipwire.terminal import DataConsole
+from kipwire.tools.printable import printable_line, printable_text
+from kipwire.tools.terminal import DataConsole
 from tests.support import command_line
 from tests.support.command_line import Done
 from tests.support.places import ROOT

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.check import read_file
-from kipgen.rules.examples import spec
-from kipgen.watch import remembering_reader
+from kipgen.commands.watch import remembering_reader
+from kipgen.reading.check import read_file
+from kipgen.reading.rules.examples import spec
 
 pytestmark = pytest.mark.same_without_kernel
 

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kipgen.cli import app
-from kipgen.compat.rules import ALL
-from kipgen.rules.examples import ALPHA, spec
+from kipgen.commands.compat.rules import ALL
+from kipgen.reading.rules.examples import ALPHA, spec
 
 BETA = '{"name": "Beta", "type": "int32", "versions": "0+"}'
 

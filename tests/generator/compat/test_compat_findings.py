@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from kipgen.check import read_folder
-from kipgen.compat.form import body_of
-from kipgen.compat.rule import Revisions
-from kipgen.compat.rules import ALL
-from kipgen.compat.sides import compare_paths
-from kipgen.layout import lay_out
-from kipgen.rules.examples import ALPHA, spec
-from kipgen.wire_form import PROPERTIES
+from kipgen.commands.compat.form import body_of
+from kipgen.commands.compat.rule import Revisions
+from kipgen.commands.compat.rules import ALL
+from kipgen.commands.compat.sides import compare_paths
+from kipgen.language.wire_form import PROPERTIES
+from kipgen.reading.check import read_folder
+from kipgen.reading.rules.examples import ALPHA, spec
+from kipgen.resolve.layout import lay_out
 from kipwire.errors import DecodeError
 from kipwire.testing import messages
 from tests.support.places import LAYOUTS

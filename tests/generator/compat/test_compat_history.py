@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.compat.git import GitError
-from kipgen.compat.sides import SpecErrors, compare_with_commit
-from kipgen.rules.examples import ALPHA, spec
+from kipgen.commands.compat.git import GitError
+from kipgen.commands.compat.sides import SpecErrors, compare_with_commit
+from kipgen.reading.rules.examples import ALPHA, spec
 
 pytestmark = pytest.mark.same_without_kernel
 

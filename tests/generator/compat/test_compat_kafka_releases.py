@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from kipgen.compat.finding import Finding
-from kipgen.compat.sides import compare_paths
+from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.sides import compare_paths
 from tests.support.kafka_jars import fetch_jars
 
 pytestmark = pytest.mark.maven

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kipgen.compat.rules import ALL
-from kipgen.compat.sides import compare_paths
-from kipgen.rules import ALL as LANGUAGE
+from kipgen.commands.compat.rules import ALL
+from kipgen.commands.compat.sides import compare_paths
+from kipgen.reading.rules import ALL as LANGUAGE
 
 if TYPE_CHECKING:
-    from kipgen.compat.rule import CompatRule
+    from kipgen.commands.compat.rule import CompatRule
 
 from tests.support.subjects.compat_changes import (
     _VERDICTS,

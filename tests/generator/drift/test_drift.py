@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from kipgen import check
-from kipgen.drift import Difference, compare
-from kipgen.drift_jars import JarError, read_release
-from kipgen.drift_write import updated, write_missing
+from kipgen.commands.drift.differences import Difference, compare
+from kipgen.commands.drift.jars import JarError, read_release
+from kipgen.commands.drift.write import updated, write_missing
+from kipgen.reading import check
 
 pytestmark = pytest.mark.same_without_kernel
 

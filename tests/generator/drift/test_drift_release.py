@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kipgen import check
-from kipgen.draft import Draft
-from kipgen.drift import compare
-from kipgen.drift_facts import nodes
-from kipgen.drift_jars import read_release
-from kipgen.drift_layout import message_text
-from kipgen.drift_write import write_missing
+from kipgen.commands.drift.differences import compare
+from kipgen.commands.drift.facts import nodes
+from kipgen.commands.drift.jars import read_release
+from kipgen.commands.drift.layout import message_text
+from kipgen.commands.drift.write import write_missing
+from kipgen.reading import check
+from kipgen.reading.draft import Draft
 from tests.support.kafka_jars import fetch_jars
 from tests.support.places import ROOT
 

@@ -11,10 +11,10 @@ import kafka_records
 import proposals
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.records.v2 import Record, RecordHeader, Records
-from kipgen.inspect import Inspection, inspect_message
-from kipgen.inspect_html import page
-from kipgen.inspect_json import json_form
-from kipgen.inspect_text import text_lines
+from kipgen.commands.inspect.html import page
+from kipgen.commands.inspect.json import json_form
+from kipgen.commands.inspect.text import text_lines
+from kipgen.commands.inspect.tree import Inspection, inspect_message
 from kipwire import Message
 from kipwire.testing import messages
 from proposals.messages.v2 import Message as DraftMessage

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.starter import starter_specs
+from kipgen.commands.starter import starter_specs
 
 
 @pytest.fixture

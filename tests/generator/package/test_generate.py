@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.generate import carry_out, differences
-from kipgen.manifest import FILE_NAME
-from kipgen.names import snake_case
-from kipgen.spec import MESSAGE_TYPES
-from kipgen.starter import starter_specs
+from kipgen.commands.starter import starter_specs
+from kipgen.language.names import snake_case
+from kipgen.language.spec import MESSAGE_TYPES
+from kipgen.package.generate import carry_out, differences
+from kipgen.package.manifest import FILE_NAME
 from kipwire import Message
 from tests.support.places import ROOT
 from tests.support.spec_package import importable

@@ -10,11 +10,11 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from kipgen import manifest
+from kipgen.commands.starter import starter_specs
 from kipgen.files import write_whole
-from kipgen.generate import Plan, carry_out, differences, plan, plan_afresh
-from kipgen.manifest import FILE_NAME, digest
-from kipgen.starter import starter_specs
+from kipgen.package import manifest
+from kipgen.package.generate import Plan, carry_out, differences, plan, plan_afresh
+from kipgen.package.manifest import FILE_NAME, digest
 from tests.support.places import ROOT
 from tests.support.subjects.package_runs import change, content, generate, planned
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kipgen import check
-from kipgen.code import Code, CodeEnvironment, NotCode, comment, fit
-from kipgen.render import HeaderVersions, registry_entry, render_message, render_package
+from kipgen.python.code import Code, CodeEnvironment, NotCode, comment, fit
+from kipgen.python.render import HeaderVersions, registry_entry, render_message, render_package
+from kipgen.reading import check
 
 pytestmark = pytest.mark.same_without_kernel
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kipwire import Field, LazyStruct, Message, Struct, native, plan
-from kipwire.plan import plan_of, struct_plan
+from kipwire import Field, LazyStruct, Message, Struct, native
+from kipwire.description import plan
+from kipwire.description.plan import plan_of, struct_plan
 from tests.support import native_checks
 
 needs_kernel = pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")

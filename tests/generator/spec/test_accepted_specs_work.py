@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.rules import ALL
-from kipgen.rules.examples import file_name
+from kipgen.reading.rules import ALL
+from kipgen.reading.rules.examples import file_name
 from tests.support.places import DATA
 from tests.support.spec_package import classes_of
 

@@ -18,10 +18,10 @@ import kafka_messages
 from kafka_messages import enums
 from kafka_messages.enums import AclOperation, ApiKey, ErrorCode
 from kafka_messages.heartbeat_response.v4 import HeartbeatResponse
-from kipgen import check
-from kipgen.enum_spec import is_enum_file
-from kipgen.generate import Plan, carry_out, plan
-from kipgen.manifest import ENUMS_FILE, FILE_NAME
+from kipgen.package.generate import Plan, carry_out, plan
+from kipgen.package.manifest import ENUMS_FILE, FILE_NAME
+from kipgen.reading import check
+from kipgen.reading.enum_spec import is_enum_file
 from kipwire import Struct
 from kipwire.enums import NamedNumber
 from kipwire.types import TYPES

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipgen.names import RESERVED_ATTRIBUTES, attribute_name, class_name, module_name, snake_case
+from kipgen.language.names import RESERVED_ATTRIBUTES, attribute_name, class_name, module_name, snake_case
 from kipwire import Field
 
 field_names = st.from_regex(r"[A-Za-z][A-Za-z0-9]*", fullmatch=True)

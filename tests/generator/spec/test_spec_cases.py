@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from kipgen.check import read_file, read_folder
+from kipgen.reading.check import read_file, read_folder
 from kipgen.resources import schema_path
 from tests.support.places import DATA
 
 pytestmark = pytest.mark.same_without_kernel
 
 if TYPE_CHECKING:
-    from kipgen.problems import Problem
+    from kipgen.language.problems import Problem
 
 CASES = [json.loads(line) for line in (DATA / "spec-cases.jsonl").read_text("utf-8").splitlines()]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kipgen.check import read_folder
-from kipgen.rules.examples import spec
+from kipgen.reading.check import read_folder
+from kipgen.reading.rules.examples import spec
 
 if TYPE_CHECKING:
     pass

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kipgen.check import Checked, read_file, read_folder
-from kipgen.rules.examples import ALPHA, layout
+from kipgen.reading.check import Checked, read_file, read_folder
+from kipgen.reading.rules.examples import ALPHA, layout
 from tests.support.places import ROOT
 from tests.support.spec_package import modules_of
 

@@ -9,15 +9,15 @@ from uuid import UUID
 
 import pytest
 
-from kipgen import rules
-from kipgen.check import read_file, read_folder
-from kipgen.rules.examples import file_name, spec
-from kipgen.types import Encoding
-from kipgen.versions import Versions
+from kipgen.language.types import Encoding
+from kipgen.language.versions import Versions
+from kipgen.reading import rules
+from kipgen.reading.check import read_file, read_folder
+from kipgen.reading.rules.examples import file_name, spec
 
 if TYPE_CHECKING:
-    from kipgen.problems import Problem
-    from kipgen.rules.rule import Rule
+    from kipgen.language.problems import Problem
+    from kipgen.reading.rules.rule import Rule
 
 from tests.support.subjects.rule_checks import _check, _field, _message, _rules
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipgen.check import read_file, read_folder
-from kipgen.source import MAX_BYTES, MAX_DEPTH, Document, WrittenFloat, load, load_text
+from kipgen.reading.check import read_file, read_folder
+from kipgen.reading.source import MAX_BYTES, MAX_DEPTH, Document, WrittenFloat, load, load_text
 
 pytestmark = pytest.mark.same_without_kernel
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipgen.versions import MAX_VERSION, Versions
+from kipgen.language.versions import MAX_VERSION, Versions
 
 pytestmark = pytest.mark.same_without_kernel
 

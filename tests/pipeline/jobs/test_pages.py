@@ -15,14 +15,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kipspark import charts, cli
-from kipspark.console import show
+from kipspark import cli
 from kipspark.errors import JobError
-from kipspark.outputs import write_file, write_tables
-from kipspark.page import page
-from kipspark.report import Chart, Report, Shown, Table
-from kipwire.terminal import ERR, OUT
-from kipwire.whole import new_folder, rename_new, write_whole
+from kipspark.report import charts
+from kipspark.report.console import show
+from kipspark.report.outputs import write_file, write_tables
+from kipspark.report.page import page
+from kipspark.report.report import Chart, Report, Shown, Table
+from kipwire.tools.terminal import ERR, OUT
+from kipwire.tools.whole import new_folder, rename_new, write_whole
 
 pytestmark = pytest.mark.same_without_kernel("no message is read")
 

@@ -13,13 +13,13 @@ from pyspark.sql import functions as sf
 
 import kafka_messages
 import kipspark
-from kipspark import functions
 from kipspark.errors import JobError
 from kipspark.jobs.random_messages import random_message
 from kipspark.messages.choice import Choice
 from kipspark.messages.decoding import decode_strictly
 from kipspark.messages.records import Records, decode_coordinator
-from kipspark.pandas_functions import arrow_type
+from kipspark.spark import functions
+from kipspark.spark.pandas_functions import arrow_type
 from tests.support.places import DATA
 
 pytestmark = [

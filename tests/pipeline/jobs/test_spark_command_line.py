@@ -16,7 +16,7 @@ import pytest
 import kipspark
 from kipspark import cli
 from kipspark.interrupts import ctrl_c
-from kipspark.outputs import write_file
+from kipspark.report.outputs import write_file
 
 
 @pytest.mark.parametrize(

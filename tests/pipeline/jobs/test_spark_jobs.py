@@ -19,9 +19,9 @@ from kafka_messages.topic_record.v0 import TopicRecord
 from kipspark import JobError, cli, commands, samples
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.transactions import committed
-from kipspark.outputs import write_tables
-from kipspark.report import Report, Table
-from kipspark.types import struct_type
+from kipspark.report.outputs import write_tables
+from kipspark.report.report import Report, Table
+from kipspark.spark.types import struct_type
 from kipwire.encodings import count_all
 from tests.support.places import DATA, GOLDEN
 from tests.support.subjects.spark_tables import rows

@@ -31,7 +31,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 import kafka_messages
 from kipspark import commands
 from kipspark.jobs.transactions import committed
-from kipspark.session import open_session
+from kipspark.spark.session import open_session
 from kipwire.records import partitions, read_batches
 from tests.support import broker_traffic as traffic
 from tests.support.broker_traffic import Sent

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from kipspark import live as live_topics
-from kipspark.client_config import client_options
-from kipspark.connector import check_repository, fetch, name_of
 from kipspark.errors import JobError, SourceError
-from kipspark.properties import MalformedError, load
-from kipspark.secrets import without_secrets
+from kipspark.spark import live as live_topics
+from kipspark.spark.client_config import client_options
+from kipspark.spark.connector import check_repository, fetch, name_of
+from kipspark.spark.properties import MalformedError, load
+from kipspark.spark.secrets import without_secrets
 
 pytestmark = pytest.mark.same_without_kernel("no message is read")
 

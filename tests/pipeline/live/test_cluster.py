@@ -14,7 +14,7 @@ import pytest
 
 from kafka_messages.offset_commit_key.v0 import OffsetCommitKey
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kipspark import java
+from kipspark.spark import java
 from kipwire.records import read_segment
 from tests.support.places import DATA, ROOT, SUPPORT
 

@@ -21,11 +21,11 @@ from kafka.admin import (
     OffsetSpec,  # pyright: ignore[reportAttributeAccessIssue]
 )
 
-from kipspark import java
-from kipspark.connector import TRIED
 from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.segments import find_segments
 from kipspark.sources.splits import cut
+from kipspark.spark import java
+from kipspark.spark.connector import TRIED
 from tests.support import broker_traffic as traffic
 from tests.support.places import ROOT, SUPPORT
 

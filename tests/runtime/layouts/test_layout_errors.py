@@ -16,10 +16,10 @@ import pytest
 from hypothesis import strategies as st
 
 from kipwire import DecodeError, Message
+from kipwire.codec.wire import new
+from kipwire.description.walk import walk
 from kipwire.errors import Malformed
 from kipwire.testing import damaged, messages
-from kipwire.walk import walk
-from kipwire.wire import new
 from tests.support import property_checks
 from tests.support.spec_package import Classes
 from tests.support.subjects.layout_examples import FRAME, NO_BITS, PAIRS, nulls, pairs, raw

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kipwire import DecodeError, EncodeError, Message, native
-from kipwire.wire import write_varint
+from kipwire.codec.wire import write_varint
 from tests.support.spec_package import Classes
 
 MOST = 2**15 - 1

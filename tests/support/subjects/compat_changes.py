@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kipgen.compat.rule import Revisions
-from kipgen.compat.sides import compare_paths
-from kipgen.rules.examples import ALPHA, spec
+from kipgen.commands.compat.rule import Revisions
+from kipgen.commands.compat.sides import compare_paths
+from kipgen.reading.rules.examples import ALPHA, spec
 
 if TYPE_CHECKING:
-    from kipgen.compat.finding import Finding
+    from kipgen.commands.compat.finding import Finding
 
 
 def _write(folder: Path, revisions: Revisions) -> tuple[Path, Path]:

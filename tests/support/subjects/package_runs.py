@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kipgen.generate import Plan, carry_out, plan
+from kipgen.package.generate import Plan, carry_out, plan
 
 
 def planned(specs: Path, package: Path) -> Plan:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kipgen.check import Checked, read_file
-from kipgen.rules.examples import spec
+from kipgen.reading.check import Checked, read_file
+from kipgen.reading.rules.examples import spec
 
 if TYPE_CHECKING:
-    from kipgen.spec import FieldSpec, MessageSpec
+    from kipgen.language.spec import FieldSpec, MessageSpec
 
 
 def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:

@@ -8,17 +8,17 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_blobs, read_bools, read_struct, read_structs, read_texts, write_blobs, write_bools
-from kipwire.arrays import write_struct, write_structs, write_texts
-from kipwire.empty_elements import counted_bytes, counted_pieces, read_empty_structs, settle_bytes, settle_pieces
-from kipwire.empty_elements import write_empty_structs
+from kipwire.codec.arrays import read_blobs, read_bools, read_struct, read_structs, read_texts, write_blobs
+from kipwire.codec.arrays import write_bools, write_struct, write_structs, write_texts
+from kipwire.codec.empty_elements import counted_bytes, counted_pieces, read_empty_structs, settle_bytes, settle_pieces
+from kipwire.codec.empty_elements import write_empty_structs
+from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
+from kipwire.codec.varints import VARINTS
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64
+from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, read_packed_array
+from kipwire.codec.wire import read_upacked, read_upacked_array, read_varint, write_packed, write_packed_array
+from kipwire.codec.wire import write_upacked, write_upacked_array
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
-from kipwire.varints import VARINTS
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64, UNPACK_INT16
-from kipwire.wire import UNPACK_INT32, as_bytes, as_list, encode_text, read_packed_array, read_upacked
-from kipwire.wire import read_upacked_array, read_varint, write_packed, write_packed_array, write_upacked
-from kipwire.wire import write_upacked_array
 
 __all__ = ["Inner", "MaybeInner", "Row", "FixedRow", "EmptyRow", "Kinds"]
 

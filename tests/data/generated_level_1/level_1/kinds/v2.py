@@ -8,16 +8,17 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.arrays import read_bools, read_compact_blobs, read_compact_structs, read_compact_texts, read_struct
-from kipwire.arrays import write_bools, write_compact_blobs, write_compact_structs, write_compact_texts, write_struct
+from kipwire.codec.arrays import read_bools, read_compact_blobs, read_compact_structs, read_compact_texts, read_struct
+from kipwire.codec.arrays import write_bools, write_compact_blobs, write_compact_structs, write_compact_texts
+from kipwire.codec.arrays import write_struct
+from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
+from kipwire.codec.varints import VARINTS
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64
+from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, is_empty, read_packed_array
+from kipwire.codec.wire import read_size, read_string_size, read_tag_section, read_upacked, read_upacked_array
+from kipwire.codec.wire import read_varint, tag_section, write_packed, write_packed_array, write_size
+from kipwire.codec.wire import write_string_size, write_upacked, write_upacked_array
 from kipwire.structs import DEFAULT
-from kipwire.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
-from kipwire.varints import VARINTS
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64
-from kipwire.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, is_empty, read_packed_array
-from kipwire.wire import read_size, read_string_size, read_tag_section, read_upacked, read_upacked_array, read_varint
-from kipwire.wire import tag_section, write_packed, write_packed_array, write_size, write_string_size, write_upacked
-from kipwire.wire import write_upacked_array
 
 __all__ = ["Inner", "MaybeInner", "Row", "FixedRow", "TaggedStruct", "TaggedRow", "Kinds"]
 

@@ -7,13 +7,14 @@ import struct
 import typing
 
 import kipwire
-from kipwire import checksums
-from kipwire.arrays import read_bounded_struct, read_bounded_structs, read_texts, write_elements, write_sized_texts
-from kipwire.arrays import write_struct
+from kipwire.codec import checksums
+from kipwire.codec.arrays import read_bounded_struct, read_bounded_structs, read_texts, write_elements
+from kipwire.codec.arrays import write_sized_texts, write_struct
+from kipwire.codec.varints import VARINTS
+from kipwire.codec.wire import BOOL_BYTE, PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_bytes, as_list
+from kipwire.codec.wire import encode_text, in_order, is_in_order, read_upacked, read_varint, write_packed, write_size
+from kipwire.codec.wire import write_upacked
 from kipwire.structs import DEFAULT
-from kipwire.varints import VARINTS
-from kipwire.wire import BOOL_BYTE, PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_bytes, as_list, encode_text
-from kipwire.wire import in_order, is_in_order, read_upacked, read_varint, write_packed, write_size, write_upacked
 
 __all__ = ["Keyed", "Inner", "Pair", "Parts"]
 

@@ -8,6 +8,9 @@ import typing
 
 import kipwire
 
+if typing.TYPE_CHECKING:
+    from ..ping_response import v0 as _partner
+
 __all__ = ["PingRequest"]
 
 unpack_q = struct.Struct(">q").unpack_from
@@ -25,6 +28,8 @@ class PingRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 1000
     VERSION: typing.ClassVar[int] = 0
+    if typing.TYPE_CHECKING:
+        RESPONSE: typing.ClassVar[type[_partner.PingResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

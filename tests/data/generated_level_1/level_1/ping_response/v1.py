@@ -7,7 +7,10 @@ import struct
 import typing
 
 import kipwire
-from kipwire.wire import read_tag_section, tag_section
+from kipwire.codec.wire import read_tag_section, tag_section
+
+if typing.TYPE_CHECKING:
+    from ..ping_request import v1 as _partner
 
 __all__ = ["PingResponse"]
 
@@ -26,6 +29,8 @@ class PingResponse(kipwire.FlexibleMessage):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 1000
     VERSION: typing.ClassVar[int] = 1
+    if typing.TYPE_CHECKING:
+        REQUEST: typing.ClassVar[type[_partner.PingRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1

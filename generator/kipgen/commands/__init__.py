@@ -1,0 +1,1 @@
+"""The commands of kipgen, a folder for each that has more than one module."""

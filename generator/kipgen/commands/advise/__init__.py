@@ -1,0 +1,1 @@
+"""kipgen advise: which integer encoding to choose, from real messages."""

@@ -1,0 +1,201 @@
+"""Which encoding of KIP-625 the integers of a message should have: counted values and the spec in, advice out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+from kipgen.language.spec import FieldSpec, MessageSpec
+from kipgen.language.types import Encoding, encoding_property
+from kipgen.language.versions import Versions
+from kipwire.encodings import Counts, IntegerCounts
+from kipwire.types import ENCODINGS
+
+EncodingMap = tuple[tuple[Versions, Encoding], ...]
+"""Encodings by version, the lowest first, as in `FieldSpec.encodings`."""
+
+
+class AdviceError(ValueError):
+    """No advice can be given; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldAdvice:
+    """What is advised for one integer field of the spec."""
+
+    paths: tuple[str, ...]
+    """Where the field is, such as `Topics.Partitions.LeaderId`; a field of a common struct may be at several places."""
+    field: FieldSpec
+    counts: IntegerCounts
+    sizes: Mapping[str, int]
+    """Bytes that all values take, by encoding of the type's own width: fixed, packed, upacked."""
+    current: Encoding
+    """The encoding that the next version has if nothing is changed."""
+    current_size: int
+    """Bytes that all values take under it; under the fixed one of the type's own width if not all values fit it."""
+    best: Encoding
+    """The encoding that takes the fewest bytes; `current` where none takes fewer, or nothing can be advised."""
+    encodings: EncodingMap
+    """The versions' encodings with the best one in the next version and later; empty where nothing should change."""
+    note: str
+    """Why nothing can be advised, or what is wrong with the current encoding; mostly empty."""
+
+    @property
+    def path(self) -> str:
+        """The first of the paths."""
+        return self.paths[0]
+
+    @property
+    def is_element(self) -> bool:
+        """Whether it is about an array's elements, which only our extension of KIP-625 can encode."""
+        return self.field.type.is_array
+
+    @property
+    def saved(self) -> int:
+        """Bytes that the advice saves over all messages; 0 where nothing should change."""
+        return self.current_size - self.sizes[str(self.best)] if self.encodings else 0
+
+    @property
+    def property_name(self) -> str:
+        """The property of the spec: `encoding`, or `elementEncoding` for the elements of an array."""
+        return encoding_property(self.field.type)
+
+    @property
+    def text(self) -> str:
+        """The property as it is to stand in the spec; empty where nothing should change."""
+        value = {str(versions): str(encoding) for versions, encoding in self.encodings}
+        return f'"{self.property_name}": {json.dumps(value)}' if value else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What is advised for a message."""
+
+    spec: MessageSpec
+    messages: int
+    """How many messages it is based on."""
+    versions: Mapping[int, int]
+    """How many messages of each version."""
+    fields: tuple[FieldAdvice, ...]
+    """Every integer field, the one that saves most first, then in the order of the spec."""
+
+    @property
+    def next_version(self) -> int:
+        """The first version that is not released yet."""
+        return self.spec.valid_versions.highest + 1
+
+    def saved(self, *, elements: bool) -> int:
+        """Bytes that all fields save together: single integers, or the elements of arrays."""
+        return sum(field.saved for field in self.fields if field.is_element == elements)
+
+
+def advise(spec: MessageSpec, counts: Counts) -> Advice:
+    """Choose an encoding for every integer field of a message.
+
+    Released versions are left as they are: what is advised starts in the version behind the highest of `validVersions`.
+    The lengths of tagged structs around a field are not counted, which may shrink by a byte, too.
+
+    Args:
+        spec: the message, with at least one version.
+        counts: the values that sample messages have.
+
+    Raises:
+        AdviceError: the samples have values that the spec has no field for, or it has no version.
+    """
+    if spec.valid_versions.is_empty:
+        raise AdviceError(f"{spec.name} is retired: it has no versions, and gets none")
+    counted = dict(counts.fields)
+    fields = []
+    for field, places in _integer_fields(spec).items():
+        empty = IntegerCounts.of(field.type.element, (), is_element=field.type.is_array)
+        found = [counted.pop(path, empty) for path, _ in places]
+        try:
+            fields.append(_advise_field(spec, field, places, reduce(IntegerCounts.merged, found, empty)))
+        except ValueError as error:
+            raise AdviceError(f"{spec.name}.{places[0][0]} is {field.type} in the spec: {error}") from None
+    if counted:
+        raise AdviceError(f"the samples have values of {', '.join(counted)}, but the spec has no such integer field")
+    return Advice(
+        spec=spec,
+        messages=counts.messages,
+        versions=dict(sorted(counts.versions.items())),
+        fields=tuple(sorted(fields, key=lambda advice: -advice.saved)),
+    )
+
+
+_Places = list[tuple[str, Versions]]
+"""Where a field is: its path, and the versions that have both the field and all structs around it."""
+
+
+def _integer_fields(spec: MessageSpec) -> dict[FieldSpec, _Places]:
+    """Every field that has or could have encodings, with all its places; its own place in the file tells it apart."""
+    found: dict[FieldSpec, _Places] = {}
+    for path, versions, field in _fields(spec, spec.fields, "", Versions.ALL):
+        if field.type.is_encodable:
+            found.setdefault(field, []).append((path, versions))
+    return found
+
+
+def _fields(
+    spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, within: Versions
+) -> Iterator[tuple[str, Versions, FieldSpec]]:
+    for field in fields:
+        path = f"{outer}{field.name}"
+        versions = field.versions.intersect(within)
+        yield path, versions, field
+        if field.type.has_struct:
+            yield from _fields(spec, spec.struct(field.type.element).fields, f"{path}.", versions)
+
+
+def _advise_field(spec: MessageSpec, field: FieldSpec, places: _Places, counts: IntegerCounts) -> FieldAdvice:
+    next_version = spec.valid_versions.highest + 1
+    fixed = Encoding("fixed", field.type.bits)
+    current = next((encoding for versions, encoding in field.encodings if next_version in versions), fixed)
+    sizes = counts.sizes()
+    fits = current.range[0] <= (counts.minimum or 0) and (counts.maximum or 0) <= current.range[1]
+    current_size = counts.size(str(current)) if fits else sizes[str(fixed)]
+    best, note = current, ""
+    if not any(next_version in versions for _, versions in places):
+        note = f"not in version {next_version}, the next one"
+    elif not counts.count:
+        note = "the samples have no value of it"
+    else:
+        cheapest = _cheapest(field, counts, sizes)
+        if not fits:
+            note = f"{current}, which version {next_version} has so far, does not fit all values"
+        if not fits or sizes[str(cheapest)] < current_size:
+            best = cheapest
+    return FieldAdvice(
+        paths=tuple(path for path, _ in places),
+        field=field,
+        counts=counts,
+        sizes=sizes,
+        current=current,
+        current_size=current_size,
+        best=best,
+        encodings=_changed_from(field, fixed, next_version, best) if best != current else (),
+        note=note,
+    )
+
+
+def _cheapest(field: FieldSpec, counts: IntegerCounts, sizes: Mapping[str, int]) -> Encoding:
+    """The encoding that takes the fewest bytes.
+
+    Fixed wins ties, as it is the simplest. Between the other two, upacked stays short for twice as many numbers and
+    packed for negative ones, so that the latter wins only where negative values are to be expected.
+    """
+    bits = field.type.bits
+    negative = counts.negative or (isinstance(field.default, int) and field.default < 0)
+    forms = ("fixed", "packed", "upacked") if negative else ("fixed", "upacked", "packed")
+    return min((ENCODINGS[f"{form}{bits}"] for form in forms), key=lambda encoding: sizes[str(encoding)])
+
+
+def _changed_from(field: FieldSpec, fixed: Encoding, version: int, encoding: Encoding) -> EncodingMap:
+    """The field's encodings with another one from a version on; they cover the field's own versions, just as before."""
+    released = Versions(0, version - 1)
+    before = field.encodings or ((field.versions, fixed),)
+    kept = [(versions.intersect(released), old) for versions, old in before]
+    new = field.versions.intersect(Versions(version, Versions.ALL.highest))
+    return (*((versions, old) for versions, old in kept if not versions.is_empty), (new, encoding))

@@ -1,0 +1,224 @@
+"""Advice as people and as programs read it: tables and lines to paste, or plain data for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from kipgen.commands.advise.samples import Samples
+from kipgen.commands.advise.savings import Advice, FieldAdvice
+from kipwire.tools.words import counted
+
+FAILURES_SHOWN = 5
+
+ELEMENT_MARK = "[*]"
+"""Stands behind the path of a field whose array's elements are meant."""
+
+
+def plain(advice: Advice, samples: Samples, package: str) -> dict[str, Any]:
+    """All of it as plain data for `json.dumps`; docs/advise.md explains the keys."""
+    return {
+        "message": advice.spec.name,
+        "spec": advice.spec.place.file,
+        "package": package,
+        "next_version": advice.next_version,
+        "samples": {
+            "messages": advice.messages,
+            "bytes": samples.bytes,
+            "by_version": {str(version): count for version, count in advice.versions.items()},
+            "not_decoded": samples.not_decoded,
+            "failures": samples.failures,
+            "other_frames": samples.others,
+        },
+        "saved": advice.saved(elements=False),
+        "saved_with_extension": advice.saved(elements=False) + advice.saved(elements=True),
+        "fields": [_plain_field(field, advice.messages) for field in advice.fields],
+    }
+
+
+def _plain_field(field: FieldAdvice, messages: int) -> dict[str, Any]:
+    counts = field.counts
+    return {
+        "path": field.path,
+        "paths": list(field.paths),
+        "line": field.field.place.line,
+        "type": str(field.field.type),
+        "property": field.property_name,
+        "needs_extension": field.is_element,
+        "count": counts.count,
+        "minimum": counts.minimum,
+        "maximum": counts.maximum,
+        "mean": counts.total / counts.count if counts.count else None,
+        "negative": counts.negative,
+        "negative_share": counts.negative / counts.count if counts.count else None,
+        "values_by_packed_bytes": _by_bytes(counts.packed),
+        "values_by_upacked_bytes": _by_bytes(counts.upacked),
+        "bytes": dict(field.sizes),
+        "current": str(field.current),
+        "best": str(field.best),
+        "saved": field.saved,
+        "saved_per_message": field.saved / messages if messages else 0.0,
+        "versions": {str(versions): str(encoding) for versions, encoding in field.encodings},
+        "text": field.text,
+        "note": field.note,
+    }
+
+
+def _by_bytes(histogram: Sequence[int]) -> dict[str, int]:
+    return {str(size): count for size, count in enumerate(histogram, 1)}
+
+
+def report(advice: Advice, samples: Samples) -> Iterator[RenderableType]:
+    """All of it for people, piece by piece."""
+    yield _heading(advice, samples)
+    yield from _left_out(samples)
+    with_values = [field for field in advice.fields if field.counts.count]
+    if with_values:
+        yield ""
+        yield _values_table(with_values)
+        yield _lengths_table(with_values)
+        yield _bytes_table(with_values, advice.messages)
+        if any(field.is_element for field in with_values):
+            yield Text(f"{ELEMENT_MARK}  the elements of an array. KIP-625 has encodings for single integers alone;")
+            yield Text("     elementEncoding is kipwire's extension of it.")
+    yield from _notes(advice)
+    yield ""
+    yield _verdict(advice, samples)
+    yield from _to_paste(advice)
+
+
+def _heading(advice: Advice, samples: Samples) -> Text:
+    versions = ", ".join(f"v{version}: {count:,}" for version, count in advice.versions.items())
+    text = f"{advice.spec.name}: {counted(advice.messages, 'message')} ({versions}), {counted(samples.bytes, 'byte')}"
+    return Text(text, style="bold")
+
+
+def _left_out(samples: Samples) -> Iterator[Text]:
+    if samples.others:
+        yield Text(f"{counted(samples.others, 'frame')} of other messages passed over", style="dim")
+    if samples.not_decoded:
+        yield from failures(samples)
+
+
+def failures(samples: Samples) -> Iterator[Text]:
+    """The messages that could not be decoded: how many, and why the first ones could not."""
+    yield Text(f"{counted(samples.not_decoded, 'message')} could not be decoded and counted:", style="red")
+    for line in samples.failures[:FAILURES_SHOWN]:
+        yield Text(f"  {line}", style="red")
+    if samples.not_decoded > FAILURES_SHOWN:
+        yield Text(f"  and {samples.not_decoded - FAILURES_SHOWN:,} more", style="red")
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("field", overflow="fold", min_width=16)
+    return table
+
+
+def _values_table(fields: Sequence[FieldAdvice]) -> Table:
+    table = _table("Values")
+    table.add_column("type")
+    for name in ("values", "lowest", "highest", "below 0"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for field in fields:
+        counts = field.counts
+        ends = str(counts.minimum), str(counts.maximum)
+        negative = share(counts.negative, counts.count) if counts.negative else ""
+        table.add_row(label(field), str(field.field.type), f"{counts.count:,}", *ends, negative)
+    return table
+
+
+def _lengths_table(fields: Sequence[FieldAdvice]) -> Table:
+    table = _table("Bytes of a value as varint, and the share of values that take so many")
+    for name in ("packed", "upacked"):
+        table.add_column(name)
+    for field in fields:
+        counts = field.counts
+        table.add_row(label(field), _histogram(counts.packed, counts.count), _histogram(counts.upacked, counts.count))
+    return table
+
+
+def _histogram(histogram: Sequence[int], count: int) -> str:
+    """Such as `1: 98%, 2: 2%`."""
+    return ", ".join(f"{size}: {share(part, count)}" for size, part in enumerate(histogram, 1) if part)
+
+
+def _bytes_table(fields: Sequence[FieldAdvice], messages: int) -> Table:
+    table = _table("Bytes in total under each encoding of the type's width")
+    for name in ("fixed", "packed", "upacked"):
+        table.add_column(name, justify="right", no_wrap=True)
+    show_current = any(str(field.current) != next(iter(field.sizes)) for field in fields)
+    for name in ("now", "best") if show_current else ("best",):
+        table.add_column(name, no_wrap=True)
+    for name in ("saved", "a message"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for field in fields:
+        bits = field.field.type.bits
+        cells = []
+        for form in ("fixed", "packed", "upacked"):
+            size = f"{field.sizes[f'{form}{bits}']:,}"
+            cells.append(Text(size, style="bold green" if f"{form}{bits}" == str(field.best) else ""))
+        saved = f"{field.saved:,}" if field.saved else ""
+        each = f"{field.saved / messages:,.1f}" if field.saved else ""
+        encodings = (str(field.current), str(field.best)) if show_current else (str(field.best),)
+        table.add_row(label(field), *cells, *encodings, saved, each)
+    return table
+
+
+def _notes(advice: Advice) -> Iterator[Text]:
+    """What is not in the tables, or wants an explanation; fields with the same one together."""
+    notes: dict[str, list[str]] = {}
+    for field in advice.fields:
+        if field.note:
+            notes.setdefault(field.note, []).append(label(field))
+    if notes:
+        yield Text()
+    for note, labels in notes.items():
+        yield Text(f"{', '.join(labels)}: {note}", style="dim")
+
+
+def _verdict(advice: Advice, samples: Samples) -> Text:
+    single, elements = advice.saved(elements=False), advice.saved(elements=True)
+    saved = single + elements
+    if not advice.fields:
+        return Text(f"{advice.spec.name} has no field of int16, int32 or int64, so there is nothing to choose.")
+    if not saved:
+        return Text("Nothing to change: no encoding takes fewer bytes than what the spec has.", style="bold")
+    text = f"Saved in all: {saved:,} of {counted(samples.bytes, 'byte')} ({share(saved, samples.bytes)})"
+    if elements:
+        text += f", {elements:,} of them with elementEncoding"
+    return Text(f"{text}; {saved / advice.messages:,.1f} bytes a message.", style="bold")
+
+
+def _to_paste(advice: Advice) -> Iterator[Text]:
+    changed = sorted((field for field in advice.fields if field.text), key=lambda field: field.field.place.line)
+    if not changed:
+        return
+    yield Text()
+    versions = f"{advice.spec.valid_versions.lowest}-{advice.next_version}"
+    pair = {"request": " and in its response", "response": " and in its request"}.get(advice.spec.type, "")
+    yield Text(f'To paste into the spec, once "validVersions" is "{versions}" there{pair}:', style="bold")
+    for field in changed:
+        yield Text(f"{field.field.place.file}:{field.field.place.line}: {' and '.join(field.paths)}", style="dim")
+        yield Text(f"    {field.text}", style="green")
+
+
+def label(field: FieldAdvice) -> str:
+    """The field's path, marked if it is about an array's elements; of several paths the first and how many more."""
+    more = f" (and {len(field.paths) - 1} more)" if len(field.paths) > 1 else ""
+    return f"{field.path}{ELEMENT_MARK if field.is_element else ''}{more}"
+
+
+def share(part: int, whole: int) -> str:
+    """A part in percent, never 0% or 100% unless it is exactly that."""
+    percent = 100 * part / whole if whole else 0.0
+    if 0 < percent < 0.1:
+        return "<0.1%"
+    if 99.9 < percent < 100:
+        return ">99.9%"
+    return f"{percent:.0f}%" if percent in (0, 100) else f"{percent:.1f}%"

@@ -1,0 +1,140 @@
+"""The command `kipgen compat`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kipgen.commands.console import fail, one_line, packages_here, print_problems
+from kipwire.tools.terminal import ERR, OUT
+from kipwire.tools.words import counted
+
+if TYPE_CHECKING:
+    from kipgen.commands.compat.allow import Allowance
+    from kipgen.commands.compat.finding import Finding
+    from kipgen.commands.compat.sides import Compared
+
+ALLOW_FILE = Path("compat-allow.toml")
+"""What is allowed all the same, where no other file is named."""
+
+
+def compat(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="OLD NEW | [PATH]...",
+            help="Two files or folders of specs. With --against, files or folders as they are now; "
+            "the packages in schemas/ if none is given.",
+        ),
+    ] = None,
+    against: Annotated[
+        str,
+        typer.Option(
+            "--against",
+            "-a",
+            metavar="REVISION",
+            help="Compare with a revision of the git repository, and its history.",
+        ),
+    ] = "",
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RULE:PATH=REASON", help="Accept a finding, as in 'field-renamed:Foo.Bar=not released'."),
+    ] = None,
+    allow_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"Accepted findings, with reasons; {ALLOW_FILE} if there is one here."),
+    ] = None,
+    wire_only: Annotated[
+        bool, typer.Option("--wire-only", help="Exit 0 if nothing but generated code changes, not bytes.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    sarif: Annotated[
+        str, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for code scanning; - for standard output.")
+    ] = "",
+) -> None:
+    """Find what changes of specs break: bytes of released versions, or code; exit 1 if they break something."""
+    from kipgen.commands.compat.allow import with_allowances
+
+    if as_json and sarif == "-":
+        fail("--json and --sarif - both want standard output; give --sarif a file")
+    try:
+        allowances = _allowances(allow or [], allow_file)
+    except ValueError as error:
+        fail(str(error))
+    compared = _compared(paths or [], against)
+    findings, unused = with_allowances((finding for one in compared for finding in one.findings), allowances)
+    messages = sum(one.messages for one in compared)
+    if any(one.is_history_cut for one in compared):
+        ERR.print("the clone is shallow: tags of older revisions are not seen; fetch the whole history")
+    for allowance in unused:
+        ERR.print(f"allowed, but not found: {one_line(f'{allowance.rule}:{allowance.path}')}; take it out")
+    if sarif:
+        _write_sarif(sarif, findings)
+    if as_json:
+        from kipgen.commands.compat.json_form import json_form
+
+        print(json.dumps(json_form(findings, messages), indent=2))
+    elif sarif != "-":
+        _print_text(findings, messages)
+    sys.exit(_exit_status(findings, wire_only))
+
+
+def _allowances(texts: list[str], file: Path | None) -> list[Allowance]:
+    """All that is allowed.
+
+    Raises:
+        ValueError: something is not written as it should be.
+    """
+    from kipgen.commands.compat.allow import parse_allowance, read_allowances
+
+    found = [parse_allowance(text) for text in texts]
+    if file is not None or ALLOW_FILE.exists():
+        found += read_allowances(file or ALLOW_FILE)
+    return found
+
+
+def _compared(paths: list[Path], against: str) -> list[Compared]:
+    from kipgen.commands.compat.git import GitError
+    from kipgen.commands.compat.sides import SpecErrors, compare_paths, compare_with_commit
+
+    try:
+        if against:
+            return [compare_with_commit(path, against) for path in paths or packages_here()]
+        if len(paths) != 2:
+            fail("give two files or folders, the old one first, or --against REVISION; see kipgen compat --help")
+        return [compare_paths(*paths)]
+    except SpecErrors as error:
+        print_problems(error.problems)
+        fail("specs with errors cannot be compared")
+    except GitError as error:
+        fail(str(error))
+
+
+def _write_sarif(target: str, findings: list[Finding]) -> None:
+    from kipgen.commands.compat.sarif import sarif
+
+    text = json.dumps(sarif(findings), indent=2)
+    if target == "-":
+        print(text)
+    else:
+        Path(target).write_text(f"{text}\n", encoding="utf-8")
+        ERR.print(f"wrote {one_line(target)}")
+
+
+def _print_text(findings: list[Finding], messages: int) -> None:
+    from kipgen.commands.compat.text import counts, text_lines
+
+    for line in text_lines(findings):
+        OUT.print(line)
+    numbers = ", ".join(f"{number} {severity}" for severity, number in counts(findings).items())
+    allowed = sum(finding.allowed is not None for finding in findings)
+    OUT.print(f"{counted(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")
+
+
+def _exit_status(findings: list[Finding], wire_only: bool) -> int:
+    failing = ("wire",) if wire_only else ("wire", "source")
+    return int(any(finding.severity in failing and finding.allowed is None for finding in findings))

@@ -1,0 +1,45 @@
+"""Findings: changes as the rules judge them, with their places in the files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kipgen.commands.compat.change import versions_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kipgen.commands.compat.rule import CompatRule, Severity
+    from kipgen.language.spec import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What `kipgen compat` says about one change."""
+
+    rule: CompatRule
+    severity: Severity
+    """The rule's, or `notice` where only an unstable version changes."""
+    path: str
+    """What it is about, by the names in the new spec, as in `MetadataResponse.Topics.Name`."""
+    change: str
+    """What changed, without the versions."""
+    versions: frozenset[int]
+    """The released versions that it touches; none if it is not about certain versions."""
+    place: Place
+    """In the new file; of what is gone, where it would be."""
+    was: Place
+    """In the old file; of what is new, where it would have been."""
+    allowed: str | None = None
+    """Why it is allowed all the same, if it is."""
+
+    @property
+    def text(self) -> str:
+        """What changed, and in which versions."""
+        return f"{self.change} ({versions_text(self.versions)})" if self.versions else self.change
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings by file and place."""
+    return tuple(sorted(findings, key=lambda it: (it.place.file, it.place.line, it.place.column, it.rule.id, it.path)))

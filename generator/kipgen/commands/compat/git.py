@@ -1,0 +1,162 @@
+"""What kipgen asks of git: the spec files of a revision, and all that they ever were."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kipgen.reading.enum_spec import ENUM_SUFFIX
+from kipgen.reading.source import MAX_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+MOST_COMMITS = 5_000
+"""How many commits to spec files the history is followed back, the newest first."""
+
+MOST_BYTES = 2**28
+"""How many bytes of specs, of all revisions together, are looked at."""
+
+_SECONDS = 120
+_SHORT = 10
+_REPOSITORY_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+_FILE_MODES = ("100644", "100755")
+
+
+class GitError(Exception):
+    """Git cannot say what it is asked; the message tells why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit of the repository that specs live in."""
+
+    root: Path
+    """The working tree."""
+    id: str
+    name: str
+    """As the user wrote it."""
+    is_shallow: bool
+    """Whether the repository lacks what came before some commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastContent:
+    """What a file was in an earlier commit."""
+
+    commit: str
+    """In short."""
+    blob: str
+
+
+def find_commit(path: Path, name: str) -> Commit:
+    """The commit that a revision names, in the repository of a file or folder.
+
+    Raises:
+        GitError: there is no repository, or no such revision in it.
+    """
+    folder = path if path.is_dir() else path.parent
+    root = folder / _run(folder, "rev-parse", "--show-cdup").decode().strip()
+    is_shallow = _run(folder, "rev-parse", "--is-shallow-repository").strip() == b"true"
+    try:
+        id_ = _run(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    except GitError:
+        hint = "; the clone is shallow, fetch it whole" if is_shallow else ""
+        raise GitError(f"the repository of {path} has no revision {name!r}{hint}") from None
+    return Commit(root.resolve(), id_.decode().strip(), name, is_shallow)
+
+
+def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
+    """The blobs of the `*.json` files at a path or below, by their paths from the root of the working tree.
+
+    Raises:
+        GitError: git fails, or a file is too long for a spec.
+    """
+    below = path.resolve().relative_to(commit.root).as_posix()
+    paths = [] if below == "." else [below]
+    listing = _run(commit.root, "ls-tree", "-r", "-z", "--long", "--full-tree", commit.id, "--", *paths)
+    blobs = {}
+    for entry in listing.split(b"\0")[:-1]:
+        head, _, name = entry.partition(b"\t")
+        mode, _, blob, size = head.decode().split()
+        if mode in _FILE_MODES and name.endswith(b".json") and not name.endswith(ENUM_SUFFIX.encode()):
+            if int(size) > MAX_BYTES:
+                raise GitError(f"{name.decode(errors='replace')} has more than {MAX_BYTES} bytes in {commit.name}")
+            blobs[name.decode(errors="surrogateescape")] = blob
+    return blobs
+
+
+def contents(commit: Commit, blobs: Iterable[str]) -> dict[str, bytes]:
+    """The contents of blobs; of one that the repository lacks, or that is too long for a spec, nothing.
+
+    Raises:
+        GitError: git fails, or all of them together are more than `MOST_BYTES`.
+    """
+    sizes = _sizes(commit, list(dict.fromkeys(blobs)))
+    wanted = [blob for blob, size in sizes.items() if 0 <= size <= MAX_BYTES]
+    if sum(sizes[blob] for blob in wanted) > MOST_BYTES:
+        raise GitError(f"the specs of all revisions have more than {MOST_BYTES} bytes; compare two folders instead")
+    output = _run(commit.root, "cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in wanted).encode())
+    found, at = dict.fromkeys(sizes, b""), 0
+    for blob in wanted:
+        start = output.index(b"\n", at) + 1
+        found[blob] = output[start : start + sizes[blob]]
+        at = start + sizes[blob] + 1
+    return found
+
+
+def _sizes(commit: Commit, blobs: list[str]) -> dict[str, int]:
+    """The sizes of blobs; -1 of one that the repository lacks."""
+    output = _run(commit.root, "cat-file", "--batch-check", stdin="".join(f"{blob}\n" for blob in blobs).encode())
+    heads = (line.split() for line in output.splitlines())
+    return {blob: -1 if head[-1] == b"missing" else int(head[2]) for blob, head in zip(blobs, heads, strict=True)}
+
+
+def past_contents(commit: Commit, paths: Iterable[str]) -> dict[str, list[PastContent]]:
+    """What files were in a commit and before it, the newest first; renamed files are followed.
+
+    Raises:
+        GitError: git fails.
+    """
+    log = _run(
+        commit.root,
+        *("-c", "log.showSignature=false", "-c", "diff.renames=true"),
+        *("log", f"--max-count={MOST_COMMITS}", "--format=%h", "--raw", "-z", "--no-abbrev", "--find-renames"),
+        *(commit.id, "--", ":(top,glob)**/*.json"),
+    )
+    past: dict[str, list[PastContent]] = {path: [] for path in paths}
+    names = {path: path for path in past}
+    tokens = iter(log.decode(errors="surrogateescape").split("\0"))
+    short = ""
+    for token in tokens:
+        if ":" not in token:
+            short = token.strip()[:_SHORT] or short
+            continue
+        *_, blob, status = token.split()
+        before = after = next(tokens)
+        if status.startswith("R"):
+            after = next(tokens)
+        if after in names and status != "D":
+            past[names[after]].append(PastContent(short, blob))
+        if before != after and after in names:
+            names[before] = names.pop(after)
+    return past
+
+
+def _run(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
+    command = ["git", "-C", str(folder), *arguments]
+    # A hook's variables would lead to the repository that it runs for, from whatever folder it runs in.
+    environment = {name: value for name, value in os.environ.items() if name not in _REPOSITORY_VARIABLES}
+    try:
+        done = subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=_SECONDS, env=environment)
+    except FileNotFoundError:
+        raise GitError("git is needed to compare with a revision, and there is none; install it") from None
+    except subprocess.TimeoutExpired:
+        raise GitError(f"git {arguments[0]} takes more than {_SECONDS} seconds") from None
+    if done.returncode:
+        fault = done.stderr.decode(errors="replace").strip().splitlines()
+        raise GitError(f"git {arguments[0]}: {fault[-1] if fault else f'exit status {done.returncode}'}")
+    return done.stdout

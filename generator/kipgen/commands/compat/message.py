@@ -1,0 +1,74 @@
+"""Two revisions of one message: what changed, in the versions that both have and in what holds for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kipgen.commands.compat.change import Change, Spot, merged
+from kipgen.commands.compat.fields import Owner, Pair, compare_bodies
+from kipgen.commands.compat.form import body_of
+from kipgen.commands.compat.tags import compare_tags
+from kipgen.language.versions import Versions
+from kipgen.resolve.layout import lay_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.language.spec import MessageSpec
+
+
+def compare_messages(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
+    """Every change between two revisions of a message, each once, with all versions that it touches."""
+    changes = (*_compare_heads(old, new), *compare_tags(old, new), *_compare_versions(old, new))
+    return merged(changes)
+
+
+def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
+    """What the messages say about themselves."""
+
+    def change(rule: str, property_: str, text: str, versions: Versions = Versions.NONE) -> Change:
+        spots = Spot(new.place, property_), Spot(old.place, property_)
+        return Change(rule, new.name, text, *spots, frozenset(versions.each()))
+
+    before, after = old.valid_versions, new.valid_versions
+    if old.name != new.name:
+        yield change("message-renamed", "name", f"was {old.name}")
+    if old.type != new.type:
+        yield change("message-type-changed", "type", f"type {old.type} became {new.type}")
+    elif old.api_key != new.api_key:
+        keys = ("none" if key is None else str(key) for key in (old.api_key, new.api_key))
+        yield change("api-key-changed", "apiKey", f"apiKey {' became '.join(keys)}")
+    if after.is_empty and not before.is_empty:
+        yield change("message-retired", "validVersions", f"validVersions {before} became none", before)
+    elif not before.is_empty:
+        text = f"validVersions {before} became {after}"
+        if after.highest < before.highest:
+            gone = Versions(after.highest + 1, before.highest)
+            yield change("highest-version-lowered", "validVersions", text, gone.intersect(before))
+        elif after.highest > before.highest:
+            yield change("versions-added", "validVersions", text)
+        if after.lowest < before.lowest <= after.highest:
+            yield change("lowest-version-lowered", "validVersions", text)
+        elif after.lowest > before.lowest:
+            yield change("lowest-version-raised", "validVersions", text)
+    elif not after.is_empty:
+        yield change("versions-added", "validVersions", f"validVersions none became {after}")
+    if new.latest_version_unstable and not old.latest_version_unstable and after.highest <= before.highest:
+        text = f"version {after.highest} was released and is called unstable now"
+        yield change("released-made-unstable", "latestVersionUnstable", text)
+
+
+def _compare_versions(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
+    """The bytes of each version that both have."""
+    common = old.valid_versions.intersect(new.valid_versions)
+    # One change is one finding: lengths and tag sections are compared as if the flexible versions were the same.
+    aligned = replace(new, flexible_versions=old.flexible_versions)
+    owners = Owner.of_struct(old.place, old.fields), Owner.of_struct(new.place, new.fields)
+    for version in common.each():
+        if (version in old.flexible_versions) != (version in new.flexible_versions):
+            text = f"flexibleVersions {old.flexible_versions} became {new.flexible_versions}"
+            spots = Spot(new.place, "flexibleVersions"), Spot(old.place, "flexibleVersions")
+            yield Change("flexible-versions-changed", new.name, text, *spots, frozenset({version}))
+        bodies = body_of(lay_out(old, version)), body_of(lay_out(aligned, version))
+        yield from compare_bodies(Pair(new.name, *owners, version), *bodies)

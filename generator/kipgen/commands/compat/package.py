@@ -1,0 +1,128 @@
+"""Two sets of specs: which messages belong together, and what is found between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.message import compare_messages
+from kipgen.commands.compat.rules import BY_ID
+from kipgen.language.spec import Place
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kipgen.commands.compat.change import Change, Spot
+    from kipgen.language.spec import MessageSpec
+    from kipgen.reading.draft import Draft, Part
+
+
+@dataclass(frozen=True)
+class Revision:
+    """One spec without errors, as it was or as it is."""
+
+    file: str
+    """As findings name it."""
+    relative: str
+    """The file below the folder of specs; its own name if it was given as a file."""
+    spec: MessageSpec
+    draft: Draft
+
+    def place(self, spot: Spot) -> Place:
+        """Where a spot is in the file."""
+        part = self._parts.get(spot.name)
+        return part.place(spot.property) if part is not None else spot.name
+
+    @cached_property
+    def _parts(self) -> dict[Place, Part]:
+        parts = [self.draft.part]
+        for body in self.draft.bodies:
+            parts += (body.part, *(field.part for field in body.fields))
+        return {part.place(): part for part in parts}
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A message in both revisions."""
+
+    old: Revision
+    new: Revision
+
+
+def match(old: Sequence[Revision], new: Sequence[Revision]) -> tuple[list[Matched], list[Revision]]:
+    """The messages that both sides have, and the old ones that are gone.
+
+    Messages belong together by their name; of the others, those that alone have their type and apiKey on both sides,
+    and two that alone are left.
+    """
+    later = {revision.spec.name: revision for revision in new}
+    matched = [Matched(before, later[before.spec.name]) for before in old if before.spec.name in later]
+    known = {pair.new.spec.name for pair in matched}
+    gone = [before for before in old if before.spec.name not in known]
+    come = [after for after in new if after.spec.name not in known]
+    if len(old) == len(new) == len(gone) == 1:
+        return [Matched(gone[0], come[0])], []
+    for before in list(gone):
+        same = [after for after in come if _number(after.spec) == _number(before.spec)]
+        rivals = [other for other in gone if _number(other.spec) == _number(before.spec)]
+        if before.spec.api_key is not None and len(same) == len(rivals) == 1:
+            matched.append(Matched(before, same[0]))
+            gone.remove(before)
+            come.remove(same[0])
+    return matched, gone
+
+
+def _number(spec: MessageSpec) -> tuple[str, int | None]:
+    return spec.type, spec.api_key
+
+
+def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path) -> list[Finding]:
+    """All that is found between two sets of specs.
+
+    Args:
+        matched: the messages in both.
+        gone: the messages that only the old set has.
+        folder: where their files would be.
+    """
+    unstable = _unstable_versions([*(pair.old for pair in matched), *gone])
+    found = [
+        judged(change, pair, unstable) for pair in matched for change in compare_messages(pair.old.spec, pair.new.spec)
+    ]
+    rule = BY_ID["message-removed"]
+    for revision in gone:
+        place = Place(str(folder / revision.relative), 1, 1)
+        text = f"{revision.spec.name} is gone"
+        found.append(Finding(rule, rule.severity, revision.spec.name, text, frozenset(), place, revision.spec.place))
+    return found
+
+
+def judged(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:
+    """A change as its rule judges it; one of the unstable version alone is a notice."""
+    rule = BY_ID[change.rule]
+    is_unstable = bool(change.versions) and change.versions <= {unstable.get(pair.old.spec.name)}
+    return Finding(
+        rule=rule,
+        severity="notice" if is_unstable else rule.severity,
+        path=change.path,
+        change=change.text,
+        versions=change.versions,
+        place=pair.new.place(change.new),
+        was=pair.old.place(change.old),
+    )
+
+
+def _unstable_versions(old: Sequence[Revision]) -> dict[str, int]:
+    """The unstable version of each message that has one; a response has that of its request."""
+    by_key = {
+        revision.spec.api_key: revision.spec.valid_versions.highest
+        for revision in old
+        if revision.spec.latest_version_unstable
+    }
+    return {
+        revision.spec.name: by_key[revision.spec.api_key]
+        for revision in old
+        if revision.spec.type in ("request", "response") and revision.spec.api_key in by_key
+    }

@@ -1,0 +1,316 @@
+"""The rules that `kipgen compat` judges changes by, the worst first."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kipgen.commands.compat.rule import CompatRule, Revisions
+from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, layout, spec
+
+_wire = partial(CompatRule, severity="wire")
+_source = partial(CompatRule, severity="source")
+_notice = partial(CompatRule, severity="notice")
+
+_NEW_VERSION = "leave the released versions as they are, and make the change in a new one"
+_BETA = field_of("int32", "Beta")
+_BETA_IN_4 = field_of("int32", "Beta", versions="4+")
+
+
+def _tagged(name: str = "Alpha", tag: int = 0, versions: str = "2+", **more: str) -> str:
+    return field_of("int32", name, versions, taggedVersions=versions, tag=tag, **more)
+
+
+def _request(more: str = "", *fields: str, valid: str = "0-3") -> str:
+    key = f'"apiKey": 900{more}'
+    return spec(*fields, name="ProbeRequest", type_="request", valid=valid, more=key)
+
+
+def _change(old: str | tuple[str, ...], new: str | tuple[str, ...]) -> Revisions:
+    return Revisions((old,) if isinstance(old, str) else old, (new,) if isinstance(new, str) else new)
+
+
+ALL = (
+    _wire(
+        "message-removed",
+        summary="A message stays. One that is no longer spoken gets validVersions none, which keeps its name and key.",
+        breaks="peers that still send it are not understood, and its apiKey looks free for something else",
+        instead='keep the file, with "validVersions": "none"',
+        good=_change((spec(), spec(name="Other")), (spec(), spec(name="Other", valid="none"))),
+        bad=_change((spec(), spec(name="Other")), spec()),
+    ),
+    _wire(
+        "message-type-changed",
+        summary="The type of a message stays.",
+        breaks="requests, responses and records stand behind different headers, so peers misread what is sent",
+        instead="make a new message",
+        good=_change(spec(type_="header"), spec(type_="header")),
+        bad=_change(spec(type_="header"), spec(type_="data")),
+    ),
+    _wire(
+        "api-key-changed",
+        summary="The apiKey of a message stays.",
+        breaks="peers know the message by its old number, and take the new one for another message or for none",
+        instead="keep the apiKey; give new messages new ones",
+        good=_change(_request(), _request(valid="0-4")),
+        bad=_change(_request(), _request().replace("900", "901")),
+    ),
+    _wire(
+        "flexible-versions-changed",
+        summary="A released version stays flexible or inflexible; new versions may become flexible (KIP-482).",
+        breaks="peers expect fixed lengths where varints stand, or the reverse, and tag sections where none are",
+        instead="let flexibleVersions start with the first version that is not released yet",
+        good=_change(spec(flexible="none"), spec(flexible="4+", valid="0-4")),
+        bad=_change(spec(flexible="none"), spec(flexible="3+")),
+    ),
+    _wire(
+        "highest-version-lowered",
+        summary="The highest version stays or rises.",
+        breaks="peers that have agreed on the version are refused, and records written in it can no longer be read",
+        instead="keep the version; a new one may undo what it did",
+        good=_change(spec(valid="0-3"), spec(valid="0-4")),
+        bad=_change(spec(valid="0-3"), spec(valid="0-2")),
+    ),
+    _wire(
+        "lowest-version-lowered",
+        summary="A version that was given up does not come back.",
+        breaks="peers that once spoke the version may have other bytes for it; nothing here shows what they were",
+        instead="leave validVersions, or bring the version back just as it was and allow this finding",
+        good=_change(spec(valid="1-3"), spec(valid="1-4")),
+        bad=_change(spec(valid="1-3"), spec(valid="0-3")),
+    ),
+    _wire(
+        "field-removed",
+        summary="A plain field stays in the released versions; it may end with the last of them.",
+        breaks="peers still send its bytes, which are then taken for the next field's",
+        instead='let its versions end with the last released one, as in "versions": "0-3"',
+        good=_change(spec(ALPHA, _BETA), spec(ALPHA, field_of("int32", "Beta", versions="0-3"), valid="0-4")),
+        bad=_change(spec(ALPHA, _BETA), spec(ALPHA)),
+    ),
+    _wire(
+        "field-added",
+        summary="A new plain field starts with a new version; only tagged fields are added to released ones (KIP-482).",
+        breaks="peers do not send its bytes, so the next field's are taken for it",
+        instead="let its versions start with the first one that is not released, or make it a tagged field",
+        good=_change(spec(ALPHA), spec(ALPHA, _BETA_IN_4, valid="0-4")),
+        bad=_change(spec(ALPHA), spec(ALPHA, _BETA)),
+    ),
+    _wire(
+        "field-moved",
+        summary="Plain fields keep their order, even those of one type.",
+        breaks="peers send the fields in the old order, so each is taken for the other",
+        instead="put the fields back in their order; no version can reorder fields that it shares with released ones",
+        good=_change(spec(ALPHA, _BETA), spec(ALPHA, _BETA)),
+        bad=_change(spec(ALPHA, _BETA), spec(_BETA, ALPHA)),
+    ),
+    _wire(
+        "type-changed",
+        summary="A field keeps its type; what is of another type is another field.",
+        breaks="peers send the bytes of the old type",
+        instead="end the field with the last released version and add a field of the new type with a new version",
+        good=_change(
+            spec(field_of("int32")),
+            spec(field_of("int32", versions="0-3"), field_of("int64", "Beta", versions="4+"), valid="0-4"),
+        ),
+        bad=_change(spec(field_of("int32")), spec(field_of("int64"))),
+    ),
+    _wire(
+        "nullability-changed",
+        summary="Released versions keep what may be null; a tagged field keeps it for ever (KIP-482).",
+        breaks="the side that does not know of null refuses it, and structs get or lose the byte that tells it",
+        instead="let nullableVersions change with a version that is not released",
+        good=_change(spec(field_of("string")), spec(field_of("string", nullableVersions="4+"), valid="0-4")),
+        bad=_change(spec(field_of("string", nullableVersions="0+")), spec(field_of("string"))),
+    ),
+    _wire(
+        "length-form-changed",
+        summary="The flexibleVersions of a field stay in released versions.",
+        breaks="peers expect a length of fixed width where a varint stands, or the reverse",
+        instead=_NEW_VERSION,
+        good=_change(
+            spec(field_of("string", flexibleVersions="none")), spec(field_of("string", flexibleVersions="4+"))
+        ),
+        bad=_change(spec(field_of("string")), spec(field_of("string", flexibleVersions="none"))),
+    ),
+    _wire(
+        "encoding-changed",
+        summary="An integer keeps its encoding in released versions (KIP-625).",
+        breaks="peers send the integer in the old form, of another length",
+        instead='give each version its encoding, as in "encoding": {"0-3": "fixed32", "4+": "packed32"}',
+        good=_change(
+            spec(field_of("int32")), spec(field_of("int32", encoding={"0-3": "fixed32", "4+": "packed32"}), valid="0-4")
+        ),
+        bad=_change(spec(field_of("int32")), spec(field_of("int32", encoding="packed32"))),
+    ),
+    _wire(
+        "tag-changed",
+        summary="A tagged field keeps its tag.",
+        breaks="peers send the field under its old tag, where it is no longer looked for",
+        instead="keep the tag",
+        good=_change(spec(_tagged()), spec(_tagged(), _tagged("Beta", 1))),
+        bad=_change(spec(_tagged(tag=0)), spec(_tagged(tag=1), more='"reservedTags": [0]')),
+    ),
+    _wire(
+        "tag-reused",
+        summary="A tag belongs to its field for ever, even when the field is gone (KIP-482).",
+        breaks="peers still send the old field under this tag, and its bytes are taken for the new one's",
+        instead="choose a tag that was never used, and list the old one in reservedTags. "
+        "If only the name is new, keep the old one, or allow this finding",
+        good=_change(spec(_tagged("Alpha", 0)), spec(_tagged("Beta", 1), more='"reservedTags": [0]')),
+        bad=_change(spec(_tagged("Alpha", 0)), spec(_tagged("Beta", 0))),
+    ),
+    _wire(
+        "tag-forgotten",
+        summary="The tag of a field that is gone is listed in reservedTags.",
+        breaks="nothing keeps the tag from being used again, while older peers still send what it meant",
+        instead="list it in reservedTags of what the field belonged to: the message, or the struct",
+        good=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
+        bad=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA)),
+    ),
+    _wire(
+        "tagged-and-plain",
+        summary="In a released version a field stays tagged, or stays plain.",
+        breaks="peers look for it in the other place, and take the bytes there for something else",
+        instead='change it with a new version, as in "versions": "0+", "taggedVersions": "4+"',
+        good=_change(spec(field_of("int32")), spec(field_of("int32", taggedVersions="4+", tag=0), valid="0-4")),
+        bad=_change(spec(field_of("int32", versions="2+")), spec(_tagged())),
+    ),
+    _wire(
+        "tagged-versions-changed",
+        summary="A tag keeps the released versions in which it is valid.",
+        breaks="a strict reader refuses a tag that it knows from other versions only",
+        instead="put taggedVersions back; a field for more versions gets a tag of its own",
+        good=_change(spec(_tagged(versions="2+")), spec(_tagged(versions="2+"), valid="0-4")),
+        bad=_change(spec(_tagged(versions="3+")), spec(_tagged(versions="2+"))),
+    ),
+    _wire(
+        "tagged-default-changed",
+        summary="A tagged field keeps its default: it is left out where it has that value (KIP-482).",
+        breaks="peers leave the field out to say the old default, and the new one is understood",
+        instead="keep the default, or make a new field with a new tag",
+        good=_change(spec(_tagged(default="0")), spec(_tagged())),
+        bad=_change(spec(_tagged()), spec(_tagged(default="-1"))),
+    ),
+    _wire(
+        "part-changed",
+        summary="The parts of a layout keep their sizes, counts, bits, checksums and constants in released versions.",
+        breaks="bytes that were written before, or by others, no longer fit",
+        instead=_NEW_VERSION,
+        good=_change(
+            layout(field_of("bytes", size="int16")), layout(field_of("bytes", size="int16", about="A letter."))
+        ),
+        bad=_change(layout(field_of("bytes", size="int16")), layout(field_of("bytes", size="uvarint"))),
+    ),
+    _source(
+        "message-renamed",
+        summary="A message keeps its name; bytes do not tell it, code does.",
+        breaks="code that imports its class, and JSON that names it",
+        instead="keep the name, or allow this finding and tell users of the package",
+        good=_change(_request(), _request()),
+        bad=_change(_request(), _request().replace("ProbeRequest", "TrialRequest")),
+    ),
+    _source(
+        "struct-renamed",
+        summary="A struct keeps its name; bytes do not tell it, code does.",
+        breaks="code that imports its class",
+        instead="keep the name, or allow this finding and tell users of the package",
+        good=_change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Inner", fields=[LEAF]))),
+        bad=_change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Other", fields=[LEAF]))),
+    ),
+    _source(
+        "type-same-bytes",
+        summary="A field keeps its type even where another has the same bytes.",
+        breaks="code that fills in or reads the attribute, which has another type now",
+        instead="keep the type, or allow this finding and tell users of the package. An integer is widened that way, "
+        "with the encoding of its old width in the released versions (KIP-625)",
+        good=_change(spec(field_of("[]int32")), spec(field_of("[]int32"), valid="0-4")),
+        bad=_change(
+            spec(field_of("[]int32", versions="0-1")), spec(field_of("[]Inner", versions="0-1", fields=[LEAF]))
+        ),
+    ),
+    _source(
+        "default-changed",
+        summary="A plain field keeps its default.",
+        breaks="code that relies on it: it sends another value where it gives none",
+        instead="keep the default, or allow this finding and tell users of the package",
+        good=_change(spec(field_of("int32")), spec(field_of("int32", default="0x0"))),
+        bad=_change(spec(field_of("int32")), spec(field_of("int32", default="-1"))),
+    ),
+    _notice(
+        "message-retired",
+        summary="A message without versions is no longer spoken; its name and key stay taken.",
+        breaks="peers that speak nothing newer are refused",
+        instead="make sure that no supported peer needs it",
+        good=_change(_request(), _request(valid="0-4")),
+        bad=_change(_request(), _request(valid="none")),
+    ),
+    _notice(
+        "lowest-version-raised",
+        summary="Old versions may be given up, when nobody speaks them any more.",
+        breaks="peers that speak nothing newer are refused, and records written in them can no longer be read",
+        instead="make sure that no supported peer needs them",
+        good=_change(spec(valid="0-3"), spec(valid="0-4")),
+        bad=_change(spec(valid="0-3"), spec(valid="1-3")),
+    ),
+    _notice(
+        "versions-added",
+        summary="New versions are what changes are made in.",
+        breaks="nobody: peers agree on a version that both know",
+        instead="go on",
+        good=_change(spec(valid="0-3"), spec(valid="0-3")),
+        bad=_change(spec(valid="0-3"), spec(ALPHA, _BETA_IN_4, valid="0-4")),
+    ),
+    _notice(
+        "released-made-unstable",
+        summary="A version that was released is not called unstable afterwards.",
+        breaks="nobody yet, but changes of the version will pass unseen from now on",
+        instead="call a new version unstable",
+        good=_change(_request(), _request(', "latestVersionUnstable": true', valid="0-4")),
+        bad=_change(_request(), _request(', "latestVersionUnstable": true')),
+    ),
+    _notice(
+        "field-renamed",
+        summary="A plain field may have another name in the same place: bytes do not tell names.",
+        breaks="code that uses the attribute, and JSON with the key; peers only if the meaning changes too",
+        instead="keep the name if you can; a new meaning needs a new field in a new version",
+        good=_change(spec(ALPHA), spec(ALPHA)),
+        bad=_change(spec(ALPHA), spec(_BETA)),
+    ),
+    _notice(
+        "tagged-field-removed",
+        summary="A tagged field may go, if its tag stays reserved.",
+        breaks="code that uses the attribute; what older peers send is kept among the unknown tagged fields",
+        instead="make sure that nobody needs the value",
+        good=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA, _tagged("Beta"))),
+        bad=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
+    ),
+    _notice(
+        "ignorable-changed",
+        summary="Whether a value may be dropped where a version lacks the field has no effect on bytes.",
+        breaks="code that converts messages to versions without the field: it loses the value, or gets an error",
+        instead="make sure that this is what you want",
+        good=_change(spec(field_of("int32", versions="1+")), spec(field_of("int32", versions="1+"))),
+        bad=_change(spec(field_of("int32", versions="1+")), spec(field_of("int32", versions="1+", ignorable=True))),
+    ),
+    _notice(
+        "entity-type-changed",
+        summary="What a value identifies has no effect on bytes.",
+        breaks="tools that look for such values",
+        instead="make sure that this is what you want",
+        good=_change(spec(field_of("string")), spec(field_of("string", about="The group."))),
+        bad=_change(spec(field_of("string")), spec(field_of("string", entityType="groupId"))),
+    ),
+    _notice(
+        "map-key-changed",
+        summary="What an array's elements are found by has no effect on bytes.",
+        breaks="code that takes the key for unique",
+        instead="make sure that this is what you want",
+        good=_change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Inner", fields=[LEAF]), valid="0-4")),
+        bad=_change(
+            spec(field_of("[]Inner", fields=[LEAF])),
+            spec(field_of("[]Inner", fields=[field_of("int32", "Leaf", mapKey=True)])),
+        ),
+    ),
+)
+"""Every rule, in the order in which `kipgen rules` lists them."""
+
+BY_ID = {rule.id: rule for rule in ALL}

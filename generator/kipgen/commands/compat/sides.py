@@ -1,0 +1,104 @@
+"""The two sides of a comparison: specs from files, from folders, or from a revision in git."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from kipgen.commands.compat.finding import Finding, ordered
+from kipgen.commands.compat.git import contents, find_commit, spec_blobs
+from kipgen.commands.compat.history import forgotten_tags
+from kipgen.commands.compat.package import Revision, findings, judged, match
+from kipgen.reading.check import Checked, read_bytes, read_file, read_files
+
+if TYPE_CHECKING:
+    from kipgen.language.problems import Problem
+
+
+class SpecErrors(Exception):
+    """Specs that cannot be compared because of errors of their own."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(f"{len(problems)} errors")
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a comparison gave."""
+
+    findings: tuple[Finding, ...]
+    """By file and place."""
+    messages: int
+    """How many messages both sides have."""
+    is_history_cut: bool = False
+    """Whether the repository lacks a part of its history."""
+
+
+def compare_paths(old: Path, new: Path) -> Compared:
+    """Compare two files or two folders of specs.
+
+    Raises:
+        SpecErrors: a spec has errors, or cannot be read.
+    """
+    return _compare(_revisions(_read(old), str(old)), _revisions(_read(new), str(new)), new)
+
+
+def compare_with_commit(path: Path, revision: str) -> Compared:
+    """Compare a file or a folder of specs with what it was in a revision of its repository, and with all before.
+
+    Raises:
+        SpecErrors: a spec has errors, or cannot be read.
+        GitError: git cannot tell.
+    """
+    new = _revisions(_read(path), str(path))
+    commit = find_commit(path, revision)
+    blobs = spec_blobs(commit, path)
+    data = contents(commit, blobs.values())
+    prefix = f"{revision}:"
+    folder = prefix + path.resolve().relative_to(commit.root).as_posix()
+    old = _revisions([read_bytes(data[blob], prefix + name) for name, blob in blobs.items()], folder)
+    compared = _compare(old, new, path)
+    pairs = {pair.old.file.removeprefix(prefix): pair for pair in match(old, new)[0]}
+    past = forgotten_tags(commit, {name: pair.new.spec for name, pair in pairs.items()})
+    known = {(finding.path, finding.rule.id) for finding in compared.findings}
+    witnessed = [
+        judged(change, pairs[name], {})
+        for name, changes in past.items()
+        for change in changes
+        if (change.path, change.rule) not in known
+    ]
+    return Compared(ordered([*compared.findings, *witnessed]), compared.messages, commit.is_shallow)
+
+
+def _read(path: Path) -> list[Checked]:
+    if not path.is_dir():
+        return [read_file(path)]
+    checked, faults = read_files(path)
+    if faults:
+        raise SpecErrors(faults)
+    return checked
+
+
+def _revisions(checked: Sequence[Checked], base: str) -> list[Revision]:
+    errors = [problem for one in checked for problem in one.problems if problem.severity == "error"]
+    if errors:
+        raise SpecErrors(errors)
+    return [
+        Revision(
+            one.file,
+            PurePath(one.file).name if one.file == base else one.file.removeprefix(f"{base}/"),
+            one.spec,
+            one.draft,
+        )
+        for one in checked
+        if one.spec is not None and one.draft is not None
+    ]
+
+
+def _compare(old: Sequence[Revision], new: Sequence[Revision], path: Path) -> Compared:
+    matched, gone = match(old, new)
+    folder = path if path.is_dir() else path.parent
+    return Compared(ordered(findings(matched, gone, folder)), len(matched))

@@ -1,0 +1,108 @@
+"""The tags of a message and its structs in all versions at once: a tag is a field's for ever (KIP-482)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kipgen.commands.compat.change import Change, Spot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.language.spec import FieldSpec, MessageSpec, Place
+
+
+@dataclass(frozen=True, slots=True)
+class TagSpace:
+    """The fields among which a tag is unique: those of a message or of a struct."""
+
+    path: str
+    """By names, as in problems: of an inline struct that of its field, of a common one the message's and its own."""
+    place: Place
+    fields: tuple[FieldSpec, ...]
+    reserved: tuple[int, ...]
+
+    @property
+    def by_tag(self) -> dict[int, FieldSpec]:
+        return {field.tag: field for field in self.fields if field.tag is not None}
+
+
+def compare_tags(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
+    """What became of every tag that the released versions of the old spec have."""
+    for before, after in _pairs(old, new, _message_space(old), _message_space(new), set()):
+        yield from _compare_spaces(old, before, after)
+
+
+def tag_spaces(message: MessageSpec) -> Iterator[TagSpace]:
+    """The message's own tags and those of every struct that it uses."""
+    for space, _ in _pairs(message, message, _message_space(message), _message_space(message), set()):
+        yield space
+
+
+def _message_space(message: MessageSpec) -> TagSpace:
+    return TagSpace(message.name, message.place, message.fields, message.reserved_tags)
+
+
+def _pairs(
+    old: MessageSpec, new: MessageSpec, before: TagSpace, after: TagSpace, seen: set[tuple[str, str]]
+) -> Iterator[tuple[TagSpace, TagSpace]]:
+    """A pair of spaces and all below it; the structs of fields with one name belong together."""
+    yield before, after
+    later = {field.name: field for field in after.fields}
+    for field in before.fields:
+        now = later.get(field.name)
+        if now is None or not field.type.has_struct or not now.type.has_struct:
+            continue
+        key = field.type.element, now.type.element
+        if key not in seen:
+            seen.add(key)
+            yield from _pairs(old, new, _struct_space(old, before, field), _struct_space(new, after, now), seen)
+
+
+def _struct_space(message: MessageSpec, around: TagSpace, field: FieldSpec) -> TagSpace:
+    struct = message.struct(field.type.element)
+    path = f"{message.name}.{struct.name}" if struct.is_common else f"{around.path}.{field.name}"
+    return TagSpace(path, struct.place, struct.fields, struct.reserved_tags)
+
+
+def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace) -> Iterator[Change]:
+    for tag, field in old.by_tag.items():
+        versions = frozenset(message.valid_versions.intersect(field.tagged_versions).each())
+        if versions:
+            yield from _compare_tag(tag, field, new, versions)
+    yield from _compare_reserved(old, new)
+
+
+def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[int]) -> Iterator[Change]:
+    """What became of one tag of a field that is tagged in some released versions."""
+    spot, taken = Spot(field.place, "tag"), new.by_tag.get(tag)
+    same = next((now for now in new.fields if now.name == field.name), None)
+    if taken is not None and taken.name != field.name:
+        text = f"tag {tag} was {field.name}'s"
+        yield Change("tag-reused", f"{new.path}.{taken.name}", text, Spot(taken.place, "tag"), spot, versions)
+    elif taken is None and same is not None and same.tag is not None:
+        text = f"tag {tag} became {same.tag}"
+        yield Change("tag-changed", f"{new.path}.{same.name}", text, Spot(same.place, "tag"), spot, versions)
+    elif taken is None and not _is_plain(same, versions):
+        is_reserved = tag in new.reserved
+        rule = "tagged-field-removed" if is_reserved else "tag-forgotten"
+        text = f"the field with tag {tag} is gone{'' if is_reserved else ', and its tag is not reserved'}"
+        yield Change(rule, f"{new.path}.{field.name}", text, Spot(new.place, "reservedTags"), spot, versions)
+
+
+def _is_plain(field: FieldSpec | None, versions: frozenset[int]) -> bool:
+    """Whether a field without a tag stands in one of these versions, which is a finding about the version."""
+    return field is not None and any(version in field.versions for version in versions)
+
+
+def _compare_reserved(old: TagSpace, new: TagSpace) -> Iterator[Change]:
+    spot = Spot(old.place, "reservedTags")
+    for tag in old.reserved:
+        field = new.by_tag.get(tag)
+        if field is not None:
+            text = f"tag {tag} was reserved: it once was another field's"
+            yield Change("tag-reused", f"{new.path}.{field.name}", text, Spot(field.place, "tag"), spot)
+        elif tag not in new.reserved:
+            text = f"tag {tag} is no longer reserved"
+            yield Change("tag-forgotten", new.path, text, Spot(new.place, "reservedTags"), spot)

@@ -1,0 +1,68 @@
+"""Findings as text for people, the worst first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from kipgen.commands.compat.rule import SEVERITIES
+from kipwire.tools.printable import printable_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kipgen.commands.compat.finding import Finding
+    from kipgen.commands.compat.rule import Severity
+
+_TITLES = {
+    "wire": "WIRE: bytes of released versions change",
+    "source": "SOURCE: the bytes stay, code that uses the classes has to change",
+    "notice": "NOTICE: worth knowing",
+}
+_COLOURS = {"wire": "red", "source": "yellow", "notice": "cyan"}
+
+
+def text_lines(findings: Sequence[Finding]) -> Iterator[Text]:
+    """The report, line by line: findings by severity, with what they break and what to do instead."""
+    for severity in SEVERITIES:
+        group = [finding for finding in findings if finding.severity == severity and finding.allowed is None]
+        if group:
+            yield Text(_TITLES[severity], f"bold {_COLOURS[severity]}")
+            yield Text()
+            for finding in group:
+                yield from _finding_lines(finding)
+    allowed = [finding for finding in findings if finding.allowed is not None]
+    if allowed:
+        yield Text("ALLOWED", "bold")
+        yield Text()
+        for finding in allowed:
+            yield _headline(finding)
+            yield Text(f"    because: {printable_line(finding.allowed or '')}")
+            yield Text()
+
+
+def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
+    """How many findings of each severity are not allowed."""
+    return {
+        severity: sum(finding.severity == severity and finding.allowed is None for finding in findings)
+        for severity in SEVERITIES
+    }
+
+
+def _finding_lines(finding: Finding) -> Iterator[Text]:
+    yield _headline(finding)
+    yield Text(f"    breaks:  {finding.rule.breaks}")
+    yield Text(f"    instead: {finding.rule.instead}")
+    yield Text(f"    before:  {printable_line(str(finding.was))}")
+    yield Text()
+
+
+def _headline(finding: Finding) -> Text:
+    return Text.assemble(
+        printable_line(f"{finding.place}: "),
+        (printable_line(finding.path), "bold"),
+        ": ",
+        (finding.rule.id, _COLOURS[finding.severity]),
+        printable_line(f": {finding.text}"),
+    )

@@ -1,0 +1,44 @@
+"""How the commands speak of what is wrong, and what they all take for granted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from rich.text import Text
+
+from kipwire.tools.printable import printable_line
+from kipwire.tools.terminal import ERR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kipgen.language.problems import Problem
+
+
+def fail(*lines: str) -> NoReturn:
+    """Say why a command cannot be carried out, each text on a line of its own, and exit with 2."""
+    for number, line in enumerate(lines):
+        ERR.print(Text.assemble(("kipgen: ", "red") if not number else "", one_line(line)))
+    sys.exit(2)
+
+
+def one_line(text: object) -> str:
+    """A path or a name as it may stand in a message, on one line whatever it holds."""
+    return printable_line(str(text))
+
+
+def print_problems(problems: Iterable[Problem]) -> None:
+    """Say what is wrong with specs, one line a problem."""
+    for problem in problems:
+        colour = "red" if problem.severity == "error" else "yellow"
+        ERR.print(Text(str(problem), colour))
+
+
+def packages_here() -> list[Path]:
+    """The folders of specs of a project that keeps them in schemas/, as this one does; exit with 2 without any."""
+    folders = sorted(folder for folder in Path("schemas").glob("*") if any(folder.rglob("*.json")))
+    if not folders:
+        fail("name a folder of specs; there is none in schemas/ here")
+    return folders

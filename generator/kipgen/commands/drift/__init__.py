@@ -1,0 +1,1 @@
+"""kipgen drift: what a release of Kafka has and specs lack."""

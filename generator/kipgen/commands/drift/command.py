@@ -1,0 +1,124 @@
+"""The command `kipgen drift`."""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from kipgen.commands.console import fail, one_line, print_problems
+from kipwire.tools.terminal import ERR, OUT
+from kipwire.tools.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kipgen.commands.drift.differences import Difference, Drift
+    from kipgen.commands.drift.jars import Published
+    from kipgen.reading.draft import Draft
+
+
+def drift(
+    specs: Annotated[Path, typer.Argument(help="A folder of specs: one package.")],
+    jars: Annotated[
+        list[Path],
+        typer.Argument(metavar="KAFKA_JAR...", help="Jars of one release of Kafka, such as kafka-clients-4.4.0.jar."),
+    ],
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write", help="Write what Kafka says into the specs; fields and messages that only they have stay."
+        ),
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if there is anything."""
+    from kipgen.commands.drift.differences import compare
+    from kipgen.commands.drift.jars import JarError, read_release
+
+    ours = _specs(specs)
+    try:
+        release = read_release(jars)
+    except JarError as error:
+        fail(*error.args)
+    refused = False
+    if write:
+        refused = _write(specs, ours, release)
+        ours = _specs(specs)
+    found = compare(ours, release)
+    if json:
+        _print_json(found)
+    else:
+        _print_text(found)
+    if found.differences or refused:
+        sys.exit(1)
+
+
+def _specs(folder: Path) -> dict[Path, Draft]:
+    """The drafts of a package of specs by file."""
+    from kipgen.reading import check
+
+    checked, problems = check.read_folder(folder)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    print_problems(errors)
+    if errors:
+        fail(f"{folder}: the specs must be without errors to be compared")
+    return {Path(one.file): one.draft for one in checked if one.draft is not None}
+
+
+def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> bool:
+    """Add what the specs lack; whether one of them could not be written."""
+    from kipgen.commands.drift.write import write_missing
+
+    refused = False
+    for outcome in write_missing(folder, ours, release):
+        if outcome.problems:
+            refused = True
+            print_problems(outcome.problems)
+            refusal = (f"not written: {one_line(outcome.file)}", "red")
+            ERR.print(Text.assemble(refusal, ": Kafka's facts beside ours break a rule"))
+        else:
+            ERR.print(f"wrote {one_line(outcome.file)}")
+        for text in outcome.unexplained:
+            note = f"{one_line(text)}: has no about yet; say in your own words what it means"
+            ERR.print(Text(note, "yellow"))
+    return refused
+
+
+def _print_text(found: Drift) -> None:
+    for message, group in groupby(found.differences, lambda it: it.message):
+        OUT.print(Text(one_line(message), "bold"))
+        for line in _lines(list(group)):
+            OUT.print(f"  {one_line(line)}")
+    verdict = counted(len(found.differences), "difference") if found.differences else "no drift"
+    OUT.print(f"{counted(found.messages, 'message')} compared: {verdict}")
+
+
+def _lines(differences: Sequence[Difference]) -> Iterator[str]:
+    from kipgen.commands.drift.differences import ORDER, WHOLE, value_text
+
+    for one in differences:
+        where = f"{one.place}: "
+        if one.fact in WHOLE:
+            side, facts = ("the specs", one.ours) if one.ours is not None else ("Kafka", one.kafka)
+            name = f"{one.path} " if one.path else ""
+            assert isinstance(facts, dict)
+            told = ", ".join(f"{key} {value}" for key, value in facts.items())
+            yield f"{where}{name}only in {side} ({one.fact}: {told})"
+        else:
+            ours = "none" if one.ours is None else value_text(one.ours)
+            kafka = "none" if one.kafka is None else value_text(one.kafka)
+            name = f"{one.path}." if one.path else ""
+            fact = "order of fields" if one.fact == ORDER else one.fact
+            yield f"{where}{name}{fact}: {ours} in the specs, {kafka} in Kafka"
+
+
+def _print_json(found: Drift) -> None:
+    from dataclasses import asdict
+    from json import dumps
+
+    print(dumps({"messages": found.messages, "differences": [asdict(one) for one in found.differences]}, indent=2))

@@ -1,0 +1,119 @@
+"""A draft -> its facts: what it says of each message, struct and field, in one form however it was written."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from kipgen.language.defaults import type_default
+from kipgen.language.types import encoding_property
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kipgen.language.spec import Default, FieldSpec, MessageSpec
+    from kipgen.reading.draft import Body, Draft, FieldDraft, Part
+
+Value = str | int | bool | list[str] | dict[str, str]
+"""A fact as it is written in a spec."""
+
+PROPERTIES = (
+    *("apiKey", "type", "listeners", "name", "validVersions", "deprecatedVersions", "flexibleVersions"),
+    *("latestVersionUnstable", "versions", "tag", "taggedVersions", "nullableVersions", "default", "encoding"),
+    *("elementEncoding", "ignorable", "mapKey", "zeroCopy", "entityType"),
+)
+"""The properties that are facts, in the order in which they are written; of a field, the name goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A message, a struct that several fields share, or a field."""
+
+    kind: str
+    """`message`, `struct` or `field`."""
+    path: str
+    """The names that lead to it, such as `Topics.Name` or `struct Cursor.TopicName`; "" for the message."""
+    facts: Mapping[str, Value]
+    """By property; those that say no more than the language's default are left out."""
+    part: Part
+    children: tuple[str, ...]
+    """The paths of its own fields, in their order."""
+
+
+def nodes(draft: Draft) -> dict[str, Node]:
+    """Everything that a spec has, by path: outer before inner, the message first.
+
+    Args:
+        draft: a spec that could be read as a whole.
+    """
+    structs = {body.spec.name: body for body in draft.bodies if body.kind == "inline"}
+    found: dict[str, Node] = {}
+
+    def add(kind: str, path: str, facts: dict[str, Value], part: Part, body: Body | None) -> None:
+        fields = body.fields if body is not None else ()
+        inner = [(f"{path}.{field.spec.name}" if path else field.spec.name, field) for field in fields]
+        found[path] = Node(kind, path, _told(facts), part, tuple(one for one, _ in inner))
+        for one, field in inner:
+            add("field", one, _field_facts(field.spec), field.part, _own_struct(field, structs))
+
+    for body in draft.bodies:
+        if body.kind == "message":
+            add("message", "", _message_facts(draft.message), body.part, body)
+        elif body.kind == "common":
+            facts: dict[str, Value] = {"name": body.spec.name, "versions": str(body.spec.versions)}
+            add("struct", f"struct {body.spec.name}", facts, body.part, body)
+    return found
+
+
+def _own_struct(field: FieldDraft, structs: Mapping[str, Body]) -> Body | None:
+    """The struct that a field brings along, which shares the field's place in the document."""
+    body = structs.get(field.spec.type.element)
+    return body if body is not None and body.part.path == field.part.path else None
+
+
+def _message_facts(spec: MessageSpec) -> dict[str, Value]:
+    return {
+        "name": spec.name,
+        "type": spec.type,
+        "apiKey": "" if spec.api_key is None else spec.api_key,
+        "validVersions": str(spec.valid_versions),
+        "flexibleVersions": "" if spec.valid_versions.is_empty else str(spec.flexible_versions),
+        "deprecatedVersions": "" if spec.deprecated_versions.is_empty else str(spec.deprecated_versions),
+        "listeners": sorted(spec.listeners),
+        "latestVersionUnstable": spec.latest_version_unstable,
+    }
+
+
+def _field_facts(spec: FieldSpec) -> dict[str, Value]:
+    return {
+        "name": spec.name,
+        "type": str(spec.type),
+        "versions": str(spec.versions),
+        "tag": "" if spec.tag is None else spec.tag,
+        "taggedVersions": "" if spec.tagged_versions.is_empty else str(spec.tagged_versions),
+        "flexibleVersions": "" if spec.flexible_versions is None else str(spec.flexible_versions),
+        "nullableVersions": "" if spec.nullable_versions.is_empty else str(spec.nullable_versions),
+        # By their texts: -0.0 equals 0.0, and NaN not even itself.
+        "default": "" if repr(spec.default) == repr(type_default(spec.type)) else _default_text(spec.default),
+        encoding_property(spec.type): {str(versions): str(encoding) for versions, encoding in spec.encodings},
+        "ignorable": spec.ignorable,
+        "mapKey": spec.map_key,
+        "zeroCopy": spec.zero_copy,
+        "entityType": spec.entity_type or "",
+    }
+
+
+def _told(facts: dict[str, Value]) -> dict[str, Value]:
+    return {name: value for name, value in facts.items() if value is not False and value not in ("", [], {})}
+
+
+def _default_text(default: Default) -> str:
+    if default is None:
+        return "null"
+    if isinstance(default, bool):
+        return "true" if default else "false"
+    if isinstance(default, UUID):
+        return urlsafe_b64encode(default.bytes).decode().rstrip("=")
+    return str(default)

@@ -1,0 +1,113 @@
+"""Kafka's published jars -> the message specs in them; whatever is wrong with a jar is an error with its place."""
+
+from __future__ import annotations
+
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kipgen.reading.check import understood
+from kipgen.reading.draft import Draft
+from kipgen.reading.source import MAX_BYTES, load_text
+
+MAX_TOTAL = 4 * MAX_BYTES
+"""Bytes: the most that the specs of a release may take, unpacked. Those of Kafka 4.4 take less than 1 MB."""
+
+_SPEC = re.compile(r"(?:common/)?(?:message|metadata)/[^/]+\.json")
+_BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError, OSError)
+"""What Python raises for a jar that is damaged, encrypted or packed in a way that it does not know."""
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*", re.ASCII)
+_VERSIONED_NAME = re.compile(r"(?:kafka-)?(?P<name>.+?)(?:-\d[^/]*)?\.jar")
+
+
+class JarError(ValueError):
+    """The jars cannot be taken as a release of Kafka; each argument is a line that says why and what would be right."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One message of a release."""
+
+    jar: str
+    """The jar's file name without `kafka-` and version, as in `group-coordinator`."""
+    draft: Draft
+
+
+def read_release(jars: Sequence[Path]) -> dict[str, Published]:
+    """The messages of a release, by name.
+
+    Args:
+        jars: the jars; one that has no specs is passed over.
+
+    Raises:
+        JarError: a jar or a spec in it cannot be read, two have the same message, or none has any.
+    """
+    release: dict[str, Published] = {}
+    left = MAX_TOTAL
+    for jar in jars:
+        for display, text in _specs(jar, left):
+            left -= len(text)
+            draft = _draft(text, display)
+            there = release.setdefault(draft.message.name, Published(_origin(jar), draft))
+            if there.draft is not draft:
+                first = there.draft.part.document.file
+                raise JarError(f"{display}: {draft.message.name} is in {first} too; give the jars of one release")
+    if not release:
+        names = ", ".join(map(str, jars))
+        raise JarError(f"{names}: no message specs inside; give jars of Kafka's, such as kafka-clients-4.4.0.jar")
+    return release
+
+
+def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
+    """Every spec in a jar: its name for people, and its text."""
+    try:
+        if jar.exists() and not jar.is_file():
+            raise JarError(f"{jar}: is not a file; give a jar of Kafka's, such as kafka-clients-4.4.0.jar")
+        with zipfile.ZipFile(jar) as archive:
+            for entry in sorted(archive.infolist(), key=lambda it: it.filename):
+                if not _SPEC.fullmatch(entry.filename):
+                    continue
+                display = f"{jar}!{entry.filename}"
+                with archive.open(entry) as stream:
+                    data = stream.read(min(MAX_BYTES, limit) + 1)
+                if len(data) > min(MAX_BYTES, limit):
+                    raise JarError(f"{display}: the specs are larger than any of Kafka's; is this one of its jars?")
+                limit -= len(data)
+                yield display, _text(data, display)
+    except JarError:
+        raise
+    except _BROKEN as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise JarError(f"{jar}: cannot be read as a jar: {reason}") from error
+
+
+def _text(data: bytes, display: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise JarError(f"{display}: is not UTF-8 from byte {error.start} on") from error
+
+
+def _draft(text: str, display: str) -> Draft:
+    """A spec as Kafka wrote it. Our rules do not judge it, but all of it must be understood."""
+    parsed = understood(load_text(text, display))
+    if parsed.draft is None or parsed.problems:
+        raise JarError(*map(str, parsed.problems))
+    return parsed.draft
+
+
+def _origin(jar: Path) -> str:
+    """What the folder of a jar's messages is called: a name, never a path."""
+    match = _VERSIONED_NAME.fullmatch(jar.name)
+    name = match["name"] if match else jar.stem
+    if not _PLAIN_NAME.fullmatch(name):
+        text = f"{name!r} is not a name; call the jar as Kafka does, such as kafka-clients-4.4.0.jar"
+        raise JarError(f"{jar}: {text}")
+    return name

@@ -1,0 +1,196 @@
+"""The facts that our specs lack, written into them: property by property, so that all else stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from kipgen.commands.drift.differences import ORDER, WHOLE, Difference, covered_folders, differences
+from kipgen.commands.drift.edit import (
+    Edit,
+    apply,
+    indentation,
+    insertion_behind,
+    insertion_first,
+    removal,
+    replacement,
+    value_end,
+)
+from kipgen.commands.drift.facts import PROPERTIES, Node, Value, nodes
+from kipgen.commands.drift.jars import Published
+from kipgen.commands.drift.layout import WIDTH, element_text, message_text, property_text, value_json
+from kipgen.files import read_regular, write_whole
+from kipgen.language.problems import Problem
+from kipgen.reading import check
+from kipgen.reading.draft import Draft
+from kipgen.reading.source import MAX_BYTES, JsonPath, load_text
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one spec."""
+
+    file: Path
+    unexplained: tuple[str, ...] = ()
+    """What was added and needs an `about`, each with its place."""
+    problems: tuple[Problem, ...] = ()
+    """Why it was not written: the errors that it would have."""
+
+
+def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Iterator[Outcome]:
+    """Write what Kafka has and our specs lack; nothing that only our specs have is taken out.
+
+    A spec that would break a rule is left as it is. Files are replaced whole.
+
+    Args:
+        folder: the package of specs; new messages of a jar go where its others are, or into a sub-folder of its name.
+        ours: our specs by file.
+        release: Kafka's by name.
+    """
+    files = {draft.message.name: file for file, draft in ours.items()}
+    folders = {jar: where for where, jar in covered_folders(ours, release).items()}
+    for name, published in sorted(release.items()):
+        if name in files:
+            file = files[name]
+            data = read_regular(file, MAX_BYTES)
+            text = data.decode("utf-8-sig")
+            after = updated(text, published.draft)
+            if after != text:
+                yield _write(file, after, data.startswith(_BOM), ours[file])
+        else:
+            where = folders.get(published.jar, folder / published.jar)
+            yield _write(where / f"{name}.json", message_text(nodes(published.draft)), False, None)
+
+
+def updated(text: str, kafka: Draft) -> str:
+    """The text of a spec with the facts that it lacks.
+
+    Args:
+        text: our spec, which has no errors.
+        kafka: Kafka's spec of the same message.
+    """
+    tried: set[tuple[str, str]] = set()
+    while True:
+        ours = _read(text)
+        steps = (one for one in differences(ours, kafka) if _can_be_written(one) and (one.path, one.fact) not in tried)
+        step = next(steps, None)
+        if step is None:
+            return text
+        tried.add((step.path, step.fact))
+        text = apply(text, _edits(text, step, nodes(ours), nodes(kafka)))
+
+
+def _read(text: str) -> Draft:
+    draft = check.understood(load_text(text, "")).draft
+    assert draft is not None
+    return draft
+
+
+def _can_be_written(difference: Difference) -> bool:
+    return difference.fact != ORDER and (difference.fact not in WHOLE or difference.kafka is not None)
+
+
+def _edits(text: str, step: Difference, ours: Mapping[str, Node], kafka: Mapping[str, Node]) -> list[Edit]:
+    """What to change for one difference; nothing where it cannot be done without touching something else."""
+    if step.fact in WHOLE:
+        edits = _new_element(text, step.path, ours, kafka)
+    else:
+        edits = _changed_property(text, ours[step.path], step.fact, step.kafka)
+    if "\r\n" in text:
+        return [Edit(edit.start, edit.end, edit.text.replace("\n", "\r\n")) for edit in edits]
+    return edits
+
+
+def _changed_property(text: str, node: Node, name: str, value: Value | None) -> list[Edit]:
+    document = node.part.document
+    path = (*node.part.path, name)
+    there = document.value_offsets.get(path)
+    if value is None:
+        edit = removal(text, document.key_offsets[path], document.value_offsets[path])
+        return [edit] if edit else []
+    if there is not None:
+        return [replacement(text, there, value_json(value))]
+    return _new_property(text, node, name, property_text(name, value))
+
+
+def _new_property(text: str, node: Node, name: str, item: str) -> list[Edit]:
+    """Put a property behind the one that our layout has before it."""
+    document = node.part.document
+    order = (*(() if node.kind == "message" else ("name",)), *PROPERTIES, "about", "fields")
+    before = [one for one in order[: order.index(name)] if (*node.part.path, one) in document.value_offsets] or ["name"]
+    key_start = document.key_offsets[*node.part.path, before[-1]]
+    start = document.value_offsets[*node.part.path, before[-1]]
+    if node.kind == "message":
+        return insertion_behind(text, start, [item], "\n" + indentation(text, key_start))
+    line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", value_end(text, start))
+    is_too_long = (line_end if line_end >= 0 else len(text)) - line_start + len(item) + 2 > WIDTH
+    own = indentation(text, document.value_offsets[node.part.path])
+    return insertion_behind(text, start, [item], f"\n{own}  " if is_too_long else " ")
+
+
+def _new_element(text: str, path: str, ours: Mapping[str, Node], kafka: Mapping[str, Node]) -> list[Edit]:
+    """Put a field or a common struct behind the one that Kafka has before it."""
+    outer, _, _ = path.rpartition(".")
+    node = ours[outer if kafka[path].kind == "field" else ""]
+    if kafka[path].kind == "field":
+        key, siblings = "fields", kafka[outer].children
+    else:
+        key, siblings = "commonStructs", tuple(one for one in kafka if kafka[one].kind == "struct")
+    document, list_path = node.part.document, (*node.part.path, key)
+    before = [one for one in siblings[: siblings.index(path)] if one in ours]
+    if before:
+        start = document.value_offsets[ours[before[-1]].part.path]
+        indent = indentation(text, start)
+        return insertion_behind(text, start, [element_text(kafka, path, indent)], f"\n{indent}")
+    there = _value_at(document.value, list_path)
+    outer_indent = indentation(text, document.value_offsets[node.part.path])
+    if isinstance(there, list):
+        inner_indent = outer_indent + "  " * (1 + (node.kind == "message"))
+        item = element_text(kafka, path, inner_indent)
+        start = document.value_offsets[list_path]
+        return [insertion_first(text, start, [item], f"\n{inner_indent}", f"\n{outer_indent}")]
+    if there is not None:
+        return []  # one object in the place of a list
+    base = outer_indent + ("  " if node.kind == "message" else "")
+    item = f'"{key}": [\n{base}  {element_text(kafka, path, base + "  ")}\n{base}]'
+    return _last_property(text, node, item, f"\n{base}" if node.kind == "message" else " ")
+
+
+def _last_property(text: str, node: Node, item: str, separator: str) -> list[Edit]:
+    """Put a property behind all others of an object."""
+    offsets = node.part.document.value_offsets
+    depth = len(node.part.path) + 1
+    own = [offset for path, offset in offsets.items() if len(path) == depth and path[:-1] == node.part.path]
+    return insertion_behind(text, max(own), [item], separator)
+
+
+def _value_at(value: object, path: JsonPath) -> object:
+    def step(here: Any, key: str | int) -> object:
+        return here.get(key) if isinstance(here, dict) else here[key]
+
+    return reduce(step, path, value)
+
+
+def _write(file: Path, text: str, has_bom: bool, before: Draft | None) -> Outcome:
+    """Replace a spec in one go, unless it would have errors."""
+    checked = check.read_bytes(text.encode(), str(file))
+    errors = tuple(problem for problem in checked.problems if problem.severity == "error")
+    if errors or checked.draft is None:
+        return Outcome(file, problems=errors)
+    write_whole(file, text, "utf-8-sig" if has_bom else "utf-8")
+    return Outcome(file, _without_about(checked.draft, before))
+
+
+def _without_about(draft: Draft, before: Draft | None) -> tuple[str, ...]:
+    """What is new in a spec and has no `about`: its place and its path."""
+    old = nodes(before) if before is not None else {}
+    return tuple(
+        f"{node.part.place()}: {'.'.join(filter(None, (draft.message.name, path)))}"
+        for path, node in nodes(draft).items()
+        if path not in old and "about" not in node.part.given
+    )

@@ -1,0 +1,1 @@
+"""kipgen inspect: the bytes of a message, explained."""

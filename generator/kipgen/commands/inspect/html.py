@@ -1,0 +1,198 @@
+"""An inspection as one self-contained page: a hex dump beside the table of fields, each lighting up the other."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import jinja2
+
+from kipgen.commands.inspect.text import title
+from kipgen.commands.inspect.tree import Inspection, Piece
+from kipgen.commands.inspect.values import piece_text, printable
+from kipgen.resources import template_folder
+from kipwire.tools.words import counted
+
+_WIDTH = 16
+"""Bytes in a line of the dump."""
+_PATH_STEP = re.compile(r"\[\d+\]|<tag \d+>|[^.\[]+")
+_COLOURS = {"string": "text", "uuid": "uuid", "bytes": "bytes", "records": "bytes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Bytes of one piece in one line of the dump."""
+
+    piece: int
+    """Its index."""
+    colour: str
+    """A CSS class."""
+    hex: str
+    ascii: str
+
+
+@dataclass(frozen=True, slots=True)
+class DumpLine:
+    """One line of the dump."""
+
+    offset: int
+    runs: tuple[Run, ...]
+    missing: int
+    """Bytes that the last line is short of a whole one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table."""
+
+    kind: str
+    """`part`: heading of a message; `struct`: heading of a struct's fields; `piece`; `rest`: from the fault on."""
+    first: int
+    """Index of the first piece whose bytes the row stands for."""
+    last: int
+    depth: int
+    label: str
+    path: str
+    offset: int
+    size: int
+    """Bytes."""
+    type: str = ""
+    value: str = ""
+    colour: str = ""
+    about: int | None = None
+    """Index in the list of explanations, which are kept apart as many rows share one."""
+
+
+MOST_ELEMENTS = 10_000
+"""So many are on a page at most: a browser takes some kilobytes for each."""
+MOST_BYTES = 2**16
+"""Of so many bytes at most there is a dump."""
+
+
+def page(inspection: Inspection) -> str:
+    """The page as HTML text; it loads nothing from anywhere. Of a long message it shows the beginning."""
+    pieces, end = _shown(inspection)
+    if inspection.fault is not None:  # what was not read has a place in dump and table too
+        pieces.append(Piece("", "", "rest", "", inspection.rest, len(inspection.data), None))
+    abouts = list(dict.fromkeys(piece.about for piece in pieces if piece.about))
+    return (
+        _environment()
+        .get_template("inspect.html.j2")
+        .render(
+            title=title(inspection),
+            name=f"{inspection.message} v{inspection.version}",
+            fault=None if inspection.fault is None else str(inspection.fault),
+            lines=list(_dump(inspection.data[:end], pieces)),
+            rows=list(_rows(inspection, pieces, {about: index for index, about in enumerate(abouts)})),
+            abouts=abouts,
+        )
+    )
+
+
+def _shown(inspection: Inspection) -> tuple[list[Piece], int]:
+    """The pieces that are on the page, at their end one for all that is not; and where the dump ends."""
+    size = len(inspection.data)
+    count = min(MOST_ELEMENTS, bisect_left(inspection.pieces, MOST_BYTES, key=lambda piece: piece.start))
+    pieces = list(inspection.pieces[:count])
+    hidden = len(inspection.pieces) - count
+    end = min(pieces[-1].end if hidden else size, MOST_BYTES)
+    if end < size:
+        what = [counted(hidden, "element")] if hidden else []
+        label = f"not on this page: {', '.join([*what, counted(size - end, 'byte')])}; --json has them"
+        pieces.append(Piece("", label, "cut", "", end, size, None))
+    return pieces, end
+
+
+def _dump(data: bytes, pieces: list[Piece]) -> Iterator[DumpLine]:
+    owners = _owners(len(data), pieces)
+    for start in range(0, len(data), _WIDTH):
+        end = min(start + _WIDTH, len(data))
+        runs = []
+        at = start
+        while at < end:
+            stop = at + 1
+            while stop < end and owners[stop] == owners[at]:
+                stop += 1
+            chunk = data[at:stop]
+            runs.append(Run(owners[at], _colour(pieces[owners[at]]), chunk.hex(" "), printable(chunk)))
+            at = stop
+        yield DumpLine(start, tuple(runs), start + _WIDTH - end)
+
+
+def _owners(size: int, pieces: list[Piece]) -> list[int]:
+    """For each byte the index of the piece that shows it: the last one, as bytes at fault may have been read before."""
+    owners = [0] * size
+    for index, piece in enumerate(pieces):
+        end = min(piece.end, size)
+        if piece.start < end:
+            owners[piece.start : end] = [index] * (end - piece.start)
+    return owners
+
+
+def _rows(inspection: Inspection, pieces: list[Piece], abouts: dict[str, int]) -> Iterator[Row]:
+    """The table: every piece, below a heading for each message and for each struct that it enters."""
+    part = ""
+    open_steps: list[str] = []
+    for index, piece in enumerate(pieces):
+        size = piece.end - piece.start
+        if piece.role in ("rest", "cut"):
+            rest = f"from the fault on: {counted(size, 'byte')}" if size else "the bytes end here"
+            label = piece.path or rest
+            yield Row("rest", index, index, 0, label, label, piece.start, size, colour=_colour(piece))
+            continue
+        if piece.part != part:
+            part, open_steps = piece.part, []
+            last = index + sum(it.part == part for it in pieces[index:]) - 1
+            yield Row("part", index, last, 0, part, part, piece.start, pieces[last].end - piece.start)
+        steps = _PATH_STEP.findall(piece.path)
+        parents = steps if piece.role == "tags" else steps[:-1]
+        for depth in range(len(parents)):
+            if parents[: depth + 1] != open_steps[: depth + 1]:
+                yield _struct_row(index, pieces, parents[: depth + 1])
+        open_steps = steps
+        yield Row(
+            "piece",
+            index,
+            index,
+            len(parents),
+            "tagged fields" if piece.role == "tags" else steps[-1],
+            piece.path or "message",
+            piece.start,
+            size,
+            piece.kind,
+            piece_text(piece),
+            _colour(piece),
+            abouts.get(piece.about),
+        )
+
+
+def _struct_row(first: int, pieces: list[Piece], steps: list[str]) -> Row:
+    last = first
+    while last + 1 < len(pieces) and _PATH_STEP.findall(pieces[last + 1].path)[: len(steps)] == steps:
+        last += 1
+    label = "".join(steps[-2:]) if steps[-1].startswith("[") else steps[-1]
+    path = re.sub(r"\.\[", "[", ".".join(steps))
+    start, end = pieces[first].start, pieces[last].end
+    return Row("struct", first, last, len(steps) - 1, label, path, start, end - start)
+
+
+def _colour(piece: Piece) -> str:
+    if piece.role == "rest":
+        return "fault"
+    if piece.role != "value":
+        return "unknown" if piece.role in ("unknown", "cut") else "frame"
+    return _COLOURS.get(piece.kind, "number")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_folder()),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,  # texts of a message are anybody's
+    )

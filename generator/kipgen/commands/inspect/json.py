@@ -1,0 +1,45 @@
+"""An inspection as data for `json.dumps`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipgen.commands.inspect.tree import Inspection
+from kipgen.commands.inspect.values import value_json
+
+
+def json_form(inspection: Inspection) -> dict[str, Any]:
+    """An object with `message`, `version`, `size` in bytes, `elements` in the order of bytes, and `error` or null."""
+    fault = inspection.fault
+    return {
+        "message": inspection.message,
+        "version": inspection.version,
+        "size": len(inspection.data),
+        "elements": [
+            {
+                "part": piece.part,
+                "path": piece.path,
+                "role": piece.role,
+                "type": piece.kind,
+                "offset": piece.start,
+                "size": piece.end - piece.start,
+                "bytes": inspection.data[piece.start : piece.end].hex(),
+                "value": value_json(piece.value),
+                "name": piece.name,
+            }
+            for piece in inspection.pieces
+        ],
+        "error": (
+            None
+            if fault is None
+            else {
+                "message": fault.message,
+                "version": fault.version,
+                "path": fault.path,
+                "offset": fault.offset,
+                "reason": fault.reason,
+                "rest": inspection.data[inspection.rest :].hex(),
+                "rest_offset": inspection.rest,
+            }
+        ),
+    }

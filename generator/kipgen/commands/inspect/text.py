@@ -1,0 +1,90 @@
+"""An inspection as aligned lines of text, in pieces with styles for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kipgen.commands.inspect.tree import Inspection, Piece
+from kipgen.commands.inspect.values import bytes_hex, piece_text
+from kipwire.tools.words import counted
+
+_UNKNOWN_STYLE = "bold yellow"
+_VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": "magenta"}
+_REST_WIDTH = 16
+"""Bytes in a line of what was not read."""
+_REST_LINES = 16
+
+Line = tuple[tuple[str, str], ...]
+"""Texts, each with its style in the words of rich."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    piece: Piece
+    offset: str
+    data: str
+    path: str
+    kind: str
+    value: str
+
+
+def text_lines(inspection: Inspection) -> Iterator[Line]:
+    """A title, the pieces under headings of what they belong to, and the fault with the bytes from there on."""
+    fault = inspection.fault
+    yield (title(inspection), "bold"), ("" if fault is None else ", then a fault", "bold red")
+    rows = [_row(piece, inspection.data) for piece in inspection.pieces]
+    head = _Row(Piece("", "", "", "", 0, 0, None), "offset", "bytes", "path", "type", "value")
+    widths = [max(len(getattr(row, column)) for row in (head, *rows)) for column in ("offset", "data", "path", "kind")]
+    yield ((_columns(head, widths) + head.value, "underline"),)
+    is_one_part = len({piece.part for piece in inspection.pieces}) < 2
+    part = f"{inspection.message} v{inspection.version}" if is_one_part else ""
+    for row in rows:
+        if row.piece.part != part:
+            part = row.piece.part
+            yield ((part, "bold"),)
+        style = _style(row.piece)
+        yield (_columns(row, widths), "" if row.piece.role == "value" else style), (row.value, style)
+    if fault is not None:
+        yield from _fault_lines(inspection, widths[0])
+
+
+def title(inspection: Inspection) -> str:
+    """As in `MetadataResponse v12: 3,542 bytes, 1,012 elements`."""
+    size, count = counted(len(inspection.data), "byte"), counted(len(inspection.pieces), "element")
+    return f"{inspection.message} v{inspection.version}: {size}, {count}"
+
+
+def _row(piece: Piece, data: bytes) -> _Row:
+    return _Row(
+        piece,
+        str(piece.start),
+        bytes_hex(data[piece.start : piece.end]),
+        piece.path or "message",
+        piece.kind,
+        piece_text(piece),
+    )
+
+
+def _columns(row: _Row, widths: list[int]) -> str:
+    offset, data, path, kind = widths
+    return f"{row.offset:>{offset}}  {row.data:<{data}}  {row.path:<{path}}  {row.kind:<{kind}}  "
+
+
+def _style(piece: Piece) -> str:
+    if piece.role != "value":
+        return _UNKNOWN_STYLE if piece.role == "unknown" else "dim"
+    return _VALUE_STYLES.get(piece.kind, "bright_cyan")
+
+
+def _fault_lines(inspection: Inspection, width: int) -> Iterator[Line]:
+    yield ((f"fault: {inspection.fault}", "bold red"),)
+    rest = inspection.data[inspection.rest :]
+    if not rest:
+        yield (("the bytes end here", "red"),)
+    shown = rest[: _REST_WIDTH * _REST_LINES]
+    for at in range(0, len(shown), _REST_WIDTH):
+        line = f"{inspection.rest + at:>{width}}  {shown[at : at + _REST_WIDTH].hex(' ')}"
+        yield ((line, "red"),)
+    if len(rest) > len(shown):
+        yield ((f"{'':>{width}}  ... {counted(len(rest) - len(shown), 'more byte')}", "red"),)

@@ -1,0 +1,233 @@
+"""Bytes -> what each of them means, as far as they can be read, and the fault where they cannot."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kipwire import DecodeError, Message, UnsupportedVersionError
+from kipwire.description.walk import Element, walk
+from kipwire.enums import NamedNumber
+from kipwire.frames import class_of_answer
+from kipwire.messages import expect_end
+from kipwire.registry import Registry
+from kipwire.tools.words import counted, left_over
+
+_SIZE = struct.Struct(">i")
+_KEY_AND_VERSION = struct.Struct(">hh")
+_SMALL = 0xFFFF
+"""Bytes: the largest frame whose size, taken for API key and version, has the key 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One stretch of bytes with its meaning."""
+
+    part: str
+    """What it belongs to: `frame`, or a message such as `RequestHeader v2`."""
+    path: str
+    """The field's path, such as `topics[0].name`; "" for the message itself."""
+    role: str
+    """As in `kipwire.description.walk.Element`; `length` for the size of a frame."""
+    kind: str
+    """Type and encoding in words, such as `int32 packed32` or `compact string length`."""
+    start: int
+    """Offset of the first byte."""
+    end: int
+    """Offset behind the last byte."""
+    value: object
+    about: str = ""
+    """What the field means, and what its number stands for, from the spec."""
+    name: str | None = None
+    """What the number stands for, where the package has a name for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """All that is known about some bytes."""
+
+    message: str
+    """Name of the message; of the header where its body is of an API or version that the package does not have."""
+    version: int
+    data: bytes
+    pieces: tuple[Piece, ...]
+    """In the order of the bytes, without gaps, up to the fault if there is one."""
+    fault: DecodeError | None
+    """Why the bytes are not a message, with the offset in `data`; None where all of them were read."""
+
+    @property
+    def rest(self) -> int:
+        """Offset of the first byte that was not read or is at fault; the number of bytes where all is well."""
+        read = self.pieces[-1].end if self.pieces else 0
+        return read if self.fault is None else min(read, self.fault.offset)
+
+
+def inspect_message(cls: type[Message], data: bytes) -> Inspection:
+    """One message, without a header; it must take all bytes."""
+    pieces: list[Piece] = []
+    fault = None
+    try:
+        expect_end(cls, _read(cls, data, 0, pieces), data)
+    except DecodeError as error:
+        fault = error
+    return Inspection(cls.NAME, cls.VERSION, data, tuple(pieces), fault)
+
+
+def inspect_request(registry: Registry, data: bytes) -> Inspection:
+    """A request frame: header and body, with or without the int32 size before them.
+
+    Args:
+        registry: that of the package, as in `kafka_messages.REGISTRY`.
+        data: the bytes of one frame.
+    """
+    return _inspect_frame(data, lambda frame, start: _request_contents(registry, frame, start))
+
+
+def inspect_response(registry: Registry, cls: type[Message], data: bytes) -> Inspection:
+    """A response frame: header and body, with or without the int32 size before them.
+
+    Args:
+        registry: that of the package, as in `kafka_messages.REGISTRY`.
+        cls: the class of the body, which the frame itself does not tell.
+        data: the bytes of one frame.
+
+    Raises:
+        UnsupportedVersionError: the package has no such response header.
+    """
+    header = _header(registry, "ResponseHeader", cls.HEADER_VERSION)
+    return _inspect_frame(data, lambda frame, start: _response_contents(header, cls, frame, start))
+
+
+def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int:
+    """Read one message, adding its pieces; the position behind it."""
+    part = f"{cls.NAME} v{cls.VERSION}"
+
+    def add(it: Element) -> None:
+        about = it.field.about if it.field else ""
+        named = _named(it)
+        if named is not None:
+            about = f"{about} {named.name}: {named.about}" if named.about else about
+        name = None if named is None else named.name
+        pieces.append(Piece(part, it.path, it.role, it.kind, it.start, it.end, it.value, about.strip(), name))
+
+    return walk(cls, data, pos, add)
+
+
+def _named(it: Element) -> NamedNumber | None:
+    """The number with its name, where it has one."""
+    if it.role != "value" or it.field is None or not isinstance(it.value, int) or isinstance(it.value, bool):
+        return None
+    enum = it.field.enum
+    return None if enum is None else enum.find(it.value)
+
+
+# Frames.
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What a frame holds."""
+
+    header: type[Message]
+    body: type[Message] | DecodeError
+    """Its class, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One way to read a frame: with a size before it or without, and how far that goes."""
+
+    inspection: Inspection
+    header_read: bool
+    body_known: bool
+    exact_size: bool
+    """Whether there is a size and it is that of the bytes behind it."""
+
+    @property
+    def rank(self) -> tuple[bool | int, ...]:
+        """Higher for what is more likely meant."""
+        fault = self.inspection.fault
+        read = len(self.inspection.data) if fault is None else fault.offset
+        known, header = self.body_known, self.header_read
+        return fault is None, known and header, known, header, self.exact_size, read
+
+
+def _inspect_frame(data: bytes, contents_at: Callable[[bytes, int], _Contents]) -> Inspection:
+    """A frame, read in the way that goes further: nothing in it tells whether its size stands before it."""
+    readings = [_read_frame(data, None, contents_at)]
+    if len(data) >= _SIZE.size:
+        (size,) = _SIZE.unpack_from(data)
+        if size >= 0:
+            readings.append(_read_frame(data, size, contents_at))
+    return max(readings, key=lambda it: it.rank).inspection
+
+
+def _read_frame(data: bytes, size: int | None, contents_at: Callable[[bytes, int], _Contents]) -> _Reading:
+    pieces: list[Piece] = []
+    start, frame = 0, data
+    if size is not None:
+        start, frame = _SIZE.size, data[: _SIZE.size + size]
+        about = "How many bytes of header and body follow."
+        pieces.append(Piece("frame", "size", "length", "frame size int32", 0, start, size, about))
+    contents = contents_at(frame, start)
+    named = contents.header if isinstance(contents.body, DecodeError) else contents.body
+    header_read = False
+    fault = None
+    try:
+        pos = _read(contents.header, frame, start, pieces)
+        header_read = True
+        if isinstance(contents.body, DecodeError):
+            raise contents.body
+        pos = _read(contents.body, frame, pos, pieces)
+        expect_end(contents.body, pos, frame)
+        if size is not None:
+            _expect_size(contents.body, size, data)
+    except DecodeError as error:
+        fault = error
+    return _Reading(
+        Inspection(named.NAME, named.VERSION, data, tuple(pieces), fault),
+        header_read,
+        # A large size is more likely the API key and version of a frame without one.
+        named is contents.body and (header_read or size is None or size <= _SMALL),
+        size == len(data) - _SIZE.size,
+    )
+
+
+def _expect_size(body: type[Message], size: int, data: bytes) -> None:
+    there = len(data) - _SIZE.size
+    if size > there:
+        reason = f"the frame's size is {size}, {there} bytes follow it"
+        raise DecodeError(body.NAME, body.VERSION, "", len(data), reason)
+    if size < there:
+        reason = left_over(there - size, f"the frame of {counted(size, 'byte')}")
+        raise DecodeError(body.NAME, body.VERSION, "", _SIZE.size + size, reason)
+
+
+def _request_contents(registry: Registry, frame: bytes, start: int) -> _Contents:
+    """What the API key and the version, which every request header starts with, say that the frame holds."""
+    lowest = _header(registry, "RequestHeader", None)
+    if len(frame) < start + _KEY_AND_VERSION.size:
+        return _Contents(lowest, DecodeError("RequestHeader", lowest.VERSION, "", len(frame), "no API key and version"))
+    api_key, version = _KEY_AND_VERSION.unpack_from(frame, start)
+    try:
+        body = registry.request(api_key, version)
+        return _Contents(_header(registry, "RequestHeader", body.HEADER_VERSION), body)
+    except UnsupportedVersionError as error:
+        # All header versions begin alike, so the lowest shows whose request it is.
+        return _Contents(lowest, DecodeError("RequestHeader", lowest.VERSION, "request_api_key", start, str(error)))
+
+
+def _response_contents(header: type[Message], asked: type[Message], frame: bytes, start: int) -> _Contents:
+    """What a response holds: what it was asked for, but for ApiVersions where the broker does not know the version."""
+    try:
+        _, body_at = header.read(frame, start)
+    except DecodeError:
+        return _Contents(header, asked)
+    return _Contents(header, class_of_answer(asked, frame, body_at))
+
+
+def _header(registry: Registry, name: str, version: int | None) -> type[Message]:
+    """A header's class; of the lowest version for None."""
+    registry = registry.with_header(name)
+    return registry.message(name, registry.versions(name).start if version is None else version)

@@ -1,0 +1,136 @@
+"""The specs that `kipgen new` starts a message with: small, valid, and explained line by line."""
+
+from __future__ import annotations
+
+from kipgen.language.spec import MESSAGE_TYPES
+
+_HEAD = """\
+// {about}
+// The whole language: docs/spec-language.md, or "kipgen rules". Comments like this one are allowed everywhere.
+{{
+{api_key}  "type": "{type}",
+  "name": "{name}",
+  "about": "Say what the message is for: who sends or stores it, and why.",
+  // Each version has its own class. A new version is added by raising the upper end.
+  "validVersions": "0",
+  // From this version on: compact lengths, and tagged fields can be added without a new version (KIP-482).
+  "flexibleVersions": "{flexible}",
+  "fields": [
+{fields}
+  ]
+}}
+"""
+
+_FIELDS = """\
+    // "versions" says which versions have the field: "0+" is all from 0 on, "1-3" only these.
+    { "name": "GroupId", "type": "string", "versions": "0+",
+      "about": "Say what it means: units, what -1 or null stands for." },
+    // Arrays of structs bring their struct along.
+    { "name": "Topics", "type": "[]Topic", "versions": "0+",
+      "about": "The topics in question.", "fields": [
+      { "name": "Name", "type": "string", "versions": "0+",
+        "about": "Name of the topic." },
+      { "name": "Partitions", "type": "[]int32", "versions": "0+",
+        "about": "Numbers of the partitions." }
+    ]}"""
+
+_TAGGED_FIELD = """\
+,
+    // A tagged field takes no byte unless it has another value than its default. Its tag is for ever.
+    { "name": "Reason", "type": "string", "versions": "0+", "tag": 0, "taggedVersions": "0+",
+      "nullableVersions": "0+", "default": "null",
+      "about": "Why it is sent; null if no reason is given." }"""
+
+_RESPONSE_FIELDS = """\
+    { "name": "ThrottleTimeMs", "type": "int32", "versions": "0+", "ignorable": true,
+      "about": "Milliseconds the client should hold back because of a quota; 0 if no quota was violated." },
+    { "name": "ErrorCode", "type": "int16", "versions": "0+",
+      "about": "What went wrong; 0 if nothing did." },
+    // A tagged field takes no byte unless it has another value than its default. Its tag is for ever.
+    { "name": "ErrorMessage", "type": "string", "versions": "0+", "tag": 0, "taggedVersions": "0+",
+      "nullableVersions": "0+", "default": "null",
+      "about": "The error in words; null if there is none." }"""
+
+
+_LAYOUT = """\
+// Spec of {name}, to be changed into what you need.
+// All that layouts have: docs/spec-language.md, or "kipgen rules". Comments like this one are allowed everywhere.
+{{
+  "type": "layout",
+  "name": "{name}",
+  "about": "Say what the bytes are for: who sends or stores them, and why.",
+  // Each version has its own class. A new version is added by raising the upper end.
+  "validVersions": "0",
+  "fields": [
+    // Computed, so no attribute: the bytes behind it. Whatever stands behind it must end exactly there.
+    {{ "name": "Length", "type": "int32", "versions": "0+", "sizeOf": "rest",
+      "about": "Bytes of the entry behind this field." }},
+    {{ "name": "Magic", "type": "int8", "versions": "0+", "constant": "version",
+      "about": "Number of the format." }},
+    {{ "name": "Crc", "type": "uint32", "versions": "0+",
+      "checksum": {{ "algorithm": "crc32", "from": "Attributes" }},
+      "about": "CRC-32 of everything behind it." }},
+    // Each name is an attribute. Bits without a name are zero.
+    {{ "name": "Attributes", "type": "int8", "versions": "0+",
+      "about": "Flags of the entry.", "bits": [
+      {{ "name": "Compression", "bits": "0-2",
+        "about": "How the body is compressed; 0 not at all." }},
+      {{ "name": "HasHeaders", "bits": "3",
+        "about": "Whether there are headers." }}
+    ]}},
+    {{ "name": "Key", "type": "bytes", "versions": "0+", "size": "varint", "nullableVersions": "0+",
+      "about": "Say what null stands for." }},
+    // Not on the wire if it is empty; then the bit is 0.
+    {{ "name": "Headers", "type": "[]{name}Header", "versions": "0+", "count": "uvarint", "presentIf": "HasHeaders",
+      "about": "What is told about the entry.", "fields": [
+      {{ "name": "Name", "type": "string", "versions": "0+", "size": "uvarint",
+        "about": "Name of the header." }},
+      {{ "name": "Value", "type": "bytes", "versions": "0+", "size": "uvarint",
+        "about": "What it says." }}
+    ]}},
+    // Nothing says how long it is: it goes on to the end.
+    {{ "name": "Body", "type": "bytes", "versions": "0+", "size": "rest",
+      "about": "The contents." }}
+  ]
+}}
+"""
+
+
+def starter_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
+    """The texts of the specs, by file name: a request comes with its response, a coordinator's key with its value.
+
+    Args:
+        name: the message's name without `Request`, `Response`, `Key` or `Value`.
+        type_: one of `MESSAGE_TYPES`.
+        api_key: the number under which it is registered, where its type has one.
+
+    Raises:
+        ValueError: there is no such type.
+    """
+    if type_ not in MESSAGE_TYPES:
+        raise ValueError(f"{type_!r} is no message type; write one of {', '.join(MESSAGE_TYPES)}")
+    if type_ in ("request", "response"):
+        return {
+            f"{name}Request.json": _text(f"{name}Request", "request", api_key, _FIELDS + _TAGGED_FIELD),
+            f"{name}Response.json": _text(f"{name}Response", "response", api_key, _RESPONSE_FIELDS),
+        }
+    if type_ in ("coordinator-key", "coordinator-value"):
+        return {
+            f"{name}Key.json": _text(f"{name}Key", "coordinator-key", api_key, _FIELDS, flexible="none"),
+            f"{name}Value.json": _text(f"{name}Value", "coordinator-value", api_key, _FIELDS + _TAGGED_FIELD),
+        }
+    if type_ == "layout":
+        return {f"{name}.json": _LAYOUT.format(name=name)}
+    key = api_key if type_ == "metadata" else None
+    return {f"{name}.json": _text(name, type_, key, _FIELDS + _TAGGED_FIELD)}
+
+
+def _text(name: str, type_: str, api_key: int | None, fields: str, flexible: str = "0+") -> str:
+    return _HEAD.format(
+        about=f"Spec of {name}, to be changed into what you need.",
+        api_key="" if api_key is None else f'  "apiKey": {api_key},\n',
+        type=type_,
+        name=name,
+        flexible=flexible,
+        fields=fields,
+    )

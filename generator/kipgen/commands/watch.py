@@ -1,0 +1,63 @@
+"""`kipgen check --watch`: specs are judged again as they are saved, each only if it has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from watchfiles import watch
+
+from kipgen.reading.check import Checked, Reader, read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from watchfiles import Change
+
+_QUIET_MS = 20
+"""How long to wait for more after a change: editors save in several steps."""
+
+_Stamp = tuple[int, int, int] | None
+"""What changes with a file's content: its time, its size and its number on the disk; None if there is no file."""
+
+
+def watch_specs(paths: Sequence[Path], check: Callable[[Reader], object]) -> None:
+    """Check now and whenever a spec is saved, until somebody presses Ctrl-C.
+
+    Args:
+        paths: files and folders of specs, which must exist.
+        check: judges them all with the reader that it is given, which reads nothing twice.
+    """
+    read = remembering_reader()
+    folders = {path if path.is_dir() else path.parent for path in paths}
+    try:
+        check(read)
+        for _ in watch(*folders, watch_filter=_is_spec, step=_QUIET_MS):
+            check(read)
+    except KeyboardInterrupt:
+        return  # the way to end it
+
+
+def _is_spec(_: Change, path: str) -> bool:
+    return path.endswith(".json")
+
+
+def remembering_reader() -> Reader:
+    """A reader that judges a file again only if it has changed on the disk since the last time."""
+    known: dict[Path, tuple[_Stamp, Checked]] = {}
+
+    def read(path: Path, *, kafka: bool) -> Checked:
+        stamp = _stamp(path)
+        if path not in known or stamp is None or known[path][0] != stamp:
+            known[path] = stamp, read_file(path, kafka=kafka)
+        return known[path][1]
+
+    return read
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

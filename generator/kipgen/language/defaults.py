@@ -1,0 +1,87 @@
+"""The `default` of a field: from the text in the spec to a value of Python."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from kipgen.language.types import FieldType
+from kipwire.types import TYPES
+
+if TYPE_CHECKING:
+    from kipgen.language.spec import Default
+
+_DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)", re.ASCII)
+_HEX = re.compile(r"0x[0-9A-Fa-f]+", re.ASCII)
+_UUID = re.compile(r"[A-Za-z0-9_-]{22}(?:==)?", re.ASCII)
+_MAX_CHARACTERS = 400
+_BOOLS = {"true": True, "false": False}
+
+
+def type_default(type_: FieldType) -> Default:
+    """The default of a field that gives none: zero, false, the empty text, array or struct; of records, null."""
+    if type_.is_array or type_.has_struct or type_.element == "bytes":
+        return ()
+    if type_.kind == "integer":
+        return 0
+    others: dict[str, Default] = {"bool": False, "float64": 0.0, "string": "", "uuid": UUID(int=0), "records": None}
+    return others[type_.element]
+
+
+def parse_default(type_: FieldType, text: str) -> Default:
+    """Read the text of a default.
+
+    The empty text stands for the type's own default, `null` for the null value (whether the field may be null is not
+    judged here). Integers are decimal without leading zeros, or `0x` and hex digits; both are values, not bit patterns.
+
+    Raises:
+        ValueError: it is no value of the type; the message says what would be.
+    """
+    if not text:
+        return type_default(type_)
+    if text == "null" and type_.may_be_null:
+        return None
+    if type_.is_array or type_.has_struct or type_.element in ("bytes", "records"):
+        raise ValueError(f"{_shown(text)} is no default for {type_}; write null, or leave the default out")
+    if type_.element == "string":
+        return text
+    if type_.element == "bool":
+        if text.lower() not in _BOOLS:
+            raise ValueError(f"{_shown(text)} is no default for bool; write true or false")
+        return _BOOLS[text.lower()]
+    if type_.element == "float64":
+        return _float(text)
+    return _uuid(text) if type_.element == "uuid" else _integer(type_.element, text)
+
+
+def _integer(name: str, text: str) -> int:
+    lowest, highest = TYPES[name].range
+    if len(text) > _MAX_CHARACTERS or not (_DECIMAL.fullmatch(text) or _HEX.fullmatch(text)):
+        raise ValueError(
+            f"{_shown(text)} is no default for {name}; write decimal digits without leading zeros, or 0x and hex digits"
+        )
+    value = int(text, 16 if text.startswith("0x") else 10)
+    if not lowest <= value <= highest:
+        raise ValueError(f"{_shown(text)} does not fit {name}; write a value from {lowest} to {highest}")
+    return value
+
+
+def _float(text: str) -> float:
+    try:
+        if not text.isascii() or "_" in text:
+            raise ValueError
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{_shown(text)} is no default for float64; write a number such as 1.5 or 1e-3") from None
+
+
+def _uuid(text: str) -> UUID:
+    if not _UUID.fullmatch(text):
+        raise ValueError(f"{_shown(text)} is no default for uuid; write 16 bytes as 22 characters of URL-safe base64")
+    return UUID(bytes=base64.urlsafe_b64decode(text[:22] + "=="))
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")

@@ -1,0 +1,111 @@
+"""How the names of a spec become names of Python and of the JSON form."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+import unicodedata
+
+from kipgen.language.runtime_names import RUNTIME_NAMES
+
+RESERVED_ATTRIBUTES = frozenset(
+    {
+        "self",
+        "kipwire",
+        "encode",
+        "decode",
+        "read",
+        "encoded_size",
+        "to_json",
+        "from_json",
+        "unknown_tagged_fields",
+    }
+)
+"""Names that mean something else inside a generated class."""
+
+RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "DEFAULT", "FIELDS", "REQUEST", "RESPONSE"}).union(
+    *RUNTIME_NAMES.values()
+)
+"""Names of constants in the body of a generated class, where a class of that name could not be seen, and of what
+generated code takes from the runtime, which a class of that name would take the place of."""
+
+RESERVED_MODULES = frozenset(
+    {
+        "decode_request",
+        "decode_response",
+        "encode_request",
+        "encode_response",
+        "enums",
+        "message",
+        "names",
+        "request",
+        "request_header_version",
+        "response",
+        "response_header_version",
+        "versions",
+    }
+)
+"""Functions of a generated package, and its module of enums: a sub-package of that name would take their place."""
+
+RESERVED_PACKAGES = frozenset({"kipgen", "kipspark", "kipwire"})
+"""Packages that generated code and its users need under their own names."""
+
+_TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
+    add body bool bound byte bytes checksums data encoded end fields float frozenset give item items kipwire len limit
+    list map number packed parts pos rows self size struct sum tag tagged tuple type typing uuid zip
+    """.split())
+"""Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
+_WORD_START = re.compile(r"(?<=[^A-Z])(?=[A-Z])", re.ASCII)
+
+
+def snake_case(name: str) -> str:
+    """The name in snake case, by the rule of Kafka's generator: `_` before a capital that follows no capital.
+
+    `FooBarBaz` becomes `foo_bar_baz`, `FORTRAN` becomes `fortran`, `ClientID2Name` becomes `client_id2_name`.
+    """
+    return _WORD_START.sub("_", name).lower()
+
+
+def attribute_name(field_name: str) -> str:
+    """The attribute of a generated class that holds a field; `_` is added to a name that is taken."""
+    name = snake_case(field_name)
+    return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_ATTRIBUTES else name
+
+
+def local_name(attribute: str) -> str:
+    """A local variable for a value or a part of that name; functions named after `struct` formats are taken, too.
+
+    So are names in `_at`, which are those of places.
+    """
+    is_size = attribute.startswith("size") and attribute[4:].isdecimal()
+    is_taken = is_size or attribute in _TAKEN_LOCALS or attribute.startswith(("pack_", "unpack_"))
+    return f"{attribute}_" if is_taken or attribute.endswith("_at") else attribute
+
+
+def class_name(name: str) -> str:
+    """The generated class of a message or struct; `_` is added to a name that is taken, as `None` is."""
+    return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_CLASSES else name
+
+
+def module_name(message_name: str) -> str:
+    """The generated sub-package of a message; `_` is added to a name that is taken."""
+    name = snake_case(message_name)
+    return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_MODULES else name
+
+
+def need_package_name(name: str) -> None:
+    """Check that generated code can be imported from a package of that dotted name, and takes no other's place.
+
+    Raises:
+        ValueError: it cannot; the message says why and what would be right.
+    """
+    parts = name.split(".")
+    for part in parts:
+        if not part.isidentifier() or unicodedata.normalize("NFKC", part) != part:
+            raise ValueError(f"{name!r} cannot be the name of a Python package; give one with --package")
+        if keyword.iskeyword(part):
+            raise ValueError(f"{name!r} cannot be imported: {part!r} is a word of Python; give another with --package")
+    if parts[0] in RESERVED_PACKAGES or parts[0] in sys.stdlib_module_names:
+        what = "kipwire itself" if parts[0] in RESERVED_PACKAGES else "Python's own library"
+        raise ValueError(f"{name!r} would take the place of {parts[0]!r}, which is {what}; give another with --package")

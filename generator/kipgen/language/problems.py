@@ -1,0 +1,41 @@
+"""What is wrong with a spec: one finding, its place, and how it reads as one line of text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from kipwire.tools.printable import printable_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kipgen.language.spec import Place
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding of one rule."""
+
+    place: Place
+    path: str
+    """What it is about, by the names in the spec, as in `MetadataResponse.Topics.Name`; empty if it has no name yet."""
+    rule: str
+    """The rule's id, as `kipgen rules` lists it."""
+    text: str
+    """What is wrong; what would be right."""
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        """The finding as `file:line:column: Path: rule: what is wrong; what would be right`."""
+        warning = "warning: " if self.severity == "warning" else ""
+        subject = f"{self.path}: " if self.path else ""
+        return printable_line(f"{self.place}: {warning}{subject}{self.rule}: {self.text}")
+
+
+def ordered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems by file and place, each once."""
+    unique = dict.fromkeys(problems)
+    return tuple(sorted(unique, key=lambda it: (it.place.file, it.place.line, it.place.column, it.rule, it.text)))

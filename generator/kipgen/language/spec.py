@@ -1,0 +1,117 @@
+"""A message spec as frozen data: what a checked spec file says, with every default of the language filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from kipgen.language.types import Encoding, FieldType
+from kipgen.language.versions import Versions
+from kipgen.language.wire_form import WireForm
+from kipwire.api_keys import API_VERSIONS_KEY
+
+MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: a file, a line and a column, both counted from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+Default = bool | int | float | str | UUID | tuple[()] | None
+"""A field's default value; `()` is the empty array, the empty bytes or the struct of defaults, `None` is null."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """One field. Version ranges are as written in the file (open ends included), or the language's default."""
+
+    name: str
+    type: FieldType
+    versions: Versions
+    place: Place
+    wire: WireForm
+    """How it stands on the wire, in a layout."""
+    about: str = ""
+    default: Default = None
+    nullable_versions: Versions = Versions.NONE
+    tag: int | None = None
+    tagged_versions: Versions = Versions.NONE
+    flexible_versions: Versions | None = None
+    """The field's own override of the message's flexible versions, where it has one."""
+    encodings: tuple[tuple[Versions, Encoding], ...] = ()
+    """KIP-625: the encodings by version, of an array those of its elements; they cover `versions`, or are none."""
+    ignorable: bool = False
+    map_key: bool = False
+    entity_type: str | None = None
+    enum: str | None = None
+    """The enum of the package that names its numbers, or those of its elements."""
+    zero_copy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StructSpec:
+    """A struct: of one field (inline) or shared by several (common)."""
+
+    name: str
+    versions: Versions
+    fields: tuple[FieldSpec, ...]
+    place: Place
+    about: str = ""
+    is_common: bool = False
+    """Whether it stands under `commonStructs`; otherwise in the field that uses it."""
+    reserved_tags: tuple[int, ...] = ()
+    """Tags of fields that it once had, never to be used again (KIP-482)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSpec:
+    """A message with all its structs."""
+
+    name: str
+    type: str
+    """One of `MESSAGE_TYPES`."""
+    valid_versions: Versions
+    flexible_versions: Versions
+    fields: tuple[FieldSpec, ...]
+    structs: tuple[StructSpec, ...]
+    """Every inline and common struct, each after the structs that it uses."""
+    place: Place
+    about: str = ""
+    api_key: int | None = None
+    deprecated_versions: Versions = Versions.NONE
+    listeners: tuple[str, ...] = ()
+    latest_version_unstable: bool = False
+    reserved_tags: tuple[int, ...] = ()
+    """Tags of fields that the message itself once had, never to be used again (KIP-482)."""
+
+    @property
+    def is_layout(self) -> bool:
+        """Whether it describes bytes exactly as they stand, with properties that other messages do not have."""
+        return self.type == "layout"
+
+    @property
+    def has_oldest_header(self) -> bool:
+        """Whether the same header stands before all its versions, the oldest one (KIP-511).
+
+        Who receives the response to ApiVersions has yet to learn which versions the broker understands.
+        """
+        return self.type == "response" and self.api_key == API_VERSIONS_KEY
+
+    def struct(self, name: str) -> StructSpec:
+        """The struct of that name.
+
+        Raises:
+            KeyError: the message has none.
+        """
+        for struct in self.structs:
+            if struct.name == name:
+                return struct
+        raise KeyError(name)

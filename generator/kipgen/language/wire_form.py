@@ -1,0 +1,135 @@
+"""How a field of a record format stands on the wire, where the language leaves the choice.
+
+Messages of all other types have one wire form for each type of field; see docs/spec-language.md, "Layouts".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple, get_type_hints
+
+from kipgen.language.types import FieldType
+
+PREFIX_FORMS = ("int16", "int32", "varint", "uvarint")
+"""What may stand before a value: its size in bytes, or the count of its elements. `varint` is a zigzag one."""
+REST = "rest"
+"""In place of a prefix: the value goes on to the end of its struct."""
+VERSION = "version"
+"""In place of a constant number: the version of the message."""
+
+_BIT_RANGE = re.compile(r"\s*([0-9]{1,2})(?:-([0-9]{1,2}))?\s*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class BitsSpec:
+    """A name for one bit or several neighbouring bits of an integer; bit 0 is the lowest."""
+
+    name: str
+    lowest: int
+    highest: int
+    about: str = ""
+
+    @property
+    def width(self) -> int:
+        return self.highest - self.lowest + 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksumSpec:
+    """A checksum over part of its struct."""
+
+    algorithm: str
+    """`crc32` or `crc32c`."""
+    start: str
+    """The field that it covers first. It covers everything from there: to the end of the struct if that field stands
+    behind the checksum, else to the checksum itself."""
+
+
+class Types(NamedTuple):
+    """The types that a property goes with."""
+
+    words: str
+    have: Callable[[FieldType], bool]
+
+
+class Property(NamedTuple):
+    """A property that only fields of record formats have."""
+
+    name: str
+    """As it is written in a spec."""
+    types: Types
+    reader: Literal["filled", "flag", "integer", "own"] = "filled"
+    """How it is read: the method of `node.Node`, or `own` where `parse_wire_form` has a function for it."""
+
+
+def has_size(type_: FieldType) -> bool:
+    """Whether values of a type have a size in bytes: string, bytes, records."""
+    return not type_.is_array and type_.kind in ("text", "blob")
+
+
+_ARRAYS = Types("arrays", lambda it: it.is_array)
+_SETS = Types("arrays of structs", lambda it: it.is_array and it.has_struct)
+_SIZED = Types("string, bytes, records and arrays of structs", lambda it: has_size(it) or _SETS.have(it))
+_LONG = Types("string, bytes, records and arrays", lambda it: has_size(it) or it.is_array)
+_LONE = Types("string and bytes", lambda it: str(it) in ("string", "bytes"))
+_INTEGERS = Types("integers", lambda it: it.is_integer)
+_SIGNED = Types("int16, int32 and int64", lambda it: it.is_encodable and not it.is_array)
+_32_BITS = Types("int32 and uint32", lambda it: str(it) in ("int32", "uint32"))
+
+
+@dataclass(frozen=True, slots=True)
+class WireForm:
+    """The properties that only fields of record formats have; by default a field has none of them."""
+
+    size: Annotated[str | None, Property("size", _SIZED)] = None
+    """What tells how many bytes the value takes: one of `PREFIX_FORMS`, or `REST`."""
+    count: Annotated[str | None, Property("count", _ARRAYS)] = None
+    """What tells how many elements an array has: one of `PREFIX_FORMS`."""
+    size_of: Annotated[str | None, Property("sizeOf", _SIGNED)] = None
+    """`REST` where the field is computed: the bytes behind it, to the end of its struct."""
+    checksum: Annotated[ChecksumSpec | None, Property("checksum", _32_BITS, "own")] = None
+    constant: Annotated[int | str | None, Property("constant", _INTEGERS, "own")] = None
+    """The only value that the field has; `VERSION` for the number of the message's version."""
+    bits: Annotated[tuple[BitsSpec, ...], Property("bits", _INTEGERS, "own")] = ()
+    present_if: Annotated[str | None, Property("presentIf", _LONG)] = None
+    """The bit that is 1 where the field is on the wire."""
+    absent_if: Annotated[str | None, Property("absentIf", _LONG)] = None
+    """The bit that is 1 where the field is not on the wire."""
+    size_only_with: Annotated[str | None, Property("sizeOnlyWith", _LONE)] = None
+    """The field behind it together with which its size stands there; alone, the value takes the rest."""
+    is_sorted: Annotated[bool, Property("sorted", _SETS, "flag")] = False
+    same_length_as: Annotated[str | None, Property("sameLengthAs", _ARRAYS)] = None
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the value follows from others, so that no attribute holds it."""
+        return self.size_of is not None or self.checksum is not None or self.constant is not None
+
+    @property
+    def presence_bit(self) -> str | None:
+        """The bit that tells whether the field is on the wire."""
+        return self.present_if or self.absent_if
+
+
+PROPERTIES: dict[str, Property] = {
+    attribute: hint.__metadata__[0] for attribute, hint in get_type_hints(WireForm, include_extras=True).items()
+}
+"""The properties by the attributes of `WireForm`."""
+
+
+def parse_bit_range(text: str) -> tuple[int, int]:
+    """Read the bits that a name stands for: `4`, or `0-2`.
+
+    Raises:
+        ValueError: the text is no bit and no range of bits; the message says what would be.
+    """
+    match = _BIT_RANGE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} names no bits; write one such as 4, or a range such as 0-2")
+    lowest = int(match[1])
+    highest = int(match[2] or lowest)
+    if highest < lowest:
+        raise ValueError(f"{text!r} runs backwards; write {highest}-{lowest}")
+    return lowest, highest

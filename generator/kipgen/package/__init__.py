@@ -1,0 +1,1 @@
+"""Whole packages of generated code: what to write, what is stale, what belongs to kipgen."""

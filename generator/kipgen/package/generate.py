@@ -1,0 +1,256 @@
+"""From a folder of specs to a package of generated code: only what changed is read, rendered and written."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from kipgen.files import read_regular, write_whole
+from kipgen.language.names import need_package_name
+from kipgen.language.problems import Problem
+from kipgen.language.spec import MessageSpec
+from kipgen.package.manifest import (
+    ENUMS_FILE,
+    FILE_NAME,
+    Enums,
+    Made,
+    Manifest,
+    digest,
+    entry_digest,
+    made_by,
+    manifest_text,
+    read_manifest,
+)
+from kipgen.package.package_folder import TYPED_MARKER, Obstacle, leftovers, obstacles, present_files
+from kipgen.python.blacken import PieceCache, blacken
+from kipgen.python.render import HeaderVersions, Pieces, RegistryEntry, registry_entry, render_message, render_package
+from kipgen.python.render_enums import render_enums
+from kipgen.reading import check
+from kipgen.reading.enum_spec import is_enum_file
+from kipgen.reading.source import MAX_BYTES
+
+Progress = Callable[[int, int], object]
+
+_SHOWN_BYTES = 64 * 2**20
+"""How much of an edited file a difference shows; no generated file is longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What generating a package comes to, before anything is written."""
+
+    package: Path
+    problems: tuple[Problem, ...] = ()
+    """Errors and warnings of the specs; with an error nothing else is planned."""
+    contents: dict[str, str] = field(default_factory=dict)
+    """The text of every file that differs from what is there, by path in the package; the manifest stands last."""
+    stale: tuple[str, ...] = ()
+    """Generated files that no spec asks for any more."""
+    obstacles: tuple[Obstacle, ...] = ()
+    """What prevents that the files are written or imported."""
+    unclaimed: tuple[str, ...] = ()
+    """Files that look generated, although neither a spec nor the manifest knows them; they stay."""
+    is_up_to_date: bool = False
+    """Whether the package is what the specs say. The manifest may still name another release of kipgen or black."""
+
+    @property
+    def has_errors(self) -> bool:
+        return bool(self.obstacles) or any(problem.severity == "error" for problem in self.problems)
+
+
+class _Work(NamedTuple):
+    """What has to be rendered."""
+
+    specs: dict[str, MessageSpec]
+    """By source."""
+    headers: HeaderVersions
+    entries: list[RegistryEntry] | None
+    """The whole registry; None if it is as it was."""
+    problems: tuple[Problem, ...]
+
+
+def plan(specs: Path, package: Path, package_name: str, progress: Progress) -> Plan:
+    """Find out what has to be written so that the package is what the specs say, from what earlier runs have left.
+
+    Args:
+        specs: the folder of specs.
+        package: the folder of the generated package; it need not exist.
+        package_name: the package's dotted name.
+        progress: told (pieces laid out, pieces to lay out) from time to time.
+
+    Raises:
+        ValueError: the package cannot have that name.
+    """
+    recorded = read_manifest(package)
+    earlier = recorded if recorded.made_by == made_by() else Manifest()
+    return _plan(specs, package, package_name, progress, earlier, recorded, PieceCache.of_user())
+
+
+def plan_afresh(specs: Path, package: Path, package_name: str, progress: Progress) -> Plan:
+    """As `plan`, but everything is read, rendered and laid out: neither a manifest nor a cache can spare a file that.
+
+    So a package that is up to date by this is what the specs say, whoever had a hand in manifest and caches.
+    """
+    return _plan(specs, package, package_name, progress, Manifest(), read_manifest(package), None)
+
+
+def _plan(
+    specs: Path,
+    package: Path,
+    package_name: str,
+    progress: Progress,
+    earlier: Manifest,
+    recorded: Manifest,
+    cache: PieceCache | None,
+) -> Plan:
+    """The plan, where `earlier` is the manifest by which work is spared, and `recorded` the one that is there."""
+    need_package_name(package_name)
+    hashed = _hashes(specs)
+    named = {source: hash_ for source, hash_ in hashed.items() if is_enum_file(source)}
+    sources = {source: hash_ for source, hash_ in hashed.items() if source not in named}
+    present = present_files(package)
+    done = {
+        source: made
+        for source, made in earlier.specs.items()
+        if sources.get(source) == made.spec_hash and made.files.items() <= present.items()
+    }
+    has_same_enums = named == earlier.enums.specs and present.get(ENUMS_FILE, "") == earlier.enums.content
+    work = _work(specs, earlier, set(sources), set(sources) - set(done), present, has_same_enums)
+    if any(problem.severity == "error" for problem in work.problems):
+        return Plan(package, work.problems)
+
+    pieces: dict[str, Pieces] = {}
+    made: dict[str, Made] = {}
+    for source, spec in work.specs.items():
+        shown = PurePosixPath(specs.resolve().name, source)
+        files = {str(path): part for path, part in render_message(spec, work.headers, str(shown)).items()}
+        pieces.update(files)
+        made[source] = Made(sources[source], entry_digest(registry_entry(spec, work.headers)), dict.fromkeys(files, ""))
+    if work.entries is not None:
+        entries = sorted(work.entries, key=lambda entry: entry.name)
+        pieces["__init__.py"] = render_package(package_name, entries)
+        if named:
+            pieces[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
+
+    texts = {TYPED_MARKER: "", **_texts(pieces, progress, cache)}
+    hashes = {path: digest(text.encode()) for path, text in texts.items()}
+    made = {s: replace(one, files={path: hashes[path] for path in one.files}) for s, one in made.items()}
+    package_hash = hashes.get("__init__.py", earlier.package_hash)
+    enums = Enums(hashes.get(ENUMS_FILE, earlier.enums.content), named) if named else Enums()
+    new = Manifest(made_by(), package_hash, work.headers, enums, {**done, **made})
+    texts[FILE_NAME] = manifest_text(new)
+    hashes[FILE_NAME] = digest(texts[FILE_NAME].encode())
+    changed = {path: text for path, text in texts.items() if present.get(path) != hashes[path]}
+    wanted = {*new.files, FILE_NAME, TYPED_MARKER}
+    stale, unclaimed = leftovers(package, present, wanted, recorded.files)
+    in_the_way = obstacles(package, package_name.count("."), wanted, changed)
+    is_same_code = set(changed) <= {FILE_NAME} and replace(recorded, made_by=new.made_by) == new and not stale
+    return Plan(package, work.problems, changed, stale, tuple(in_the_way), unclaimed, is_same_code)
+
+
+def carry_out(planned: Plan) -> None:
+    """Write what was planned: every file at once or not at all, the manifest after all others.
+
+    Raises:
+        OSError: something cannot be written. What was written until then is whole; the next run does the rest.
+    """
+    for path, text in planned.contents.items():
+        write_whole(planned.package / path, text)
+    for path in planned.stale:
+        (planned.package / path).unlink()
+    for folder in sorted({(planned.package / path).parent for path in planned.stale}, reverse=True):
+        if folder != planned.package:
+            _remove_if_empty(folder)
+
+
+def differences(planned: Plan) -> Iterator[str]:
+    """What carrying out the plan would change in the package, as lines of a unified diff."""
+    if planned.is_up_to_date:
+        return
+    for path, text in planned.contents.items():
+        file = planned.package / path
+        old = read_regular(file, _SHOWN_BYTES).decode(errors="backslashreplace") if file.exists() else ""
+        yield from difflib.unified_diff(
+            old.splitlines(), text.splitlines(), f"{file} (there)", f"{file} (from specs)", lineterm=""
+        )
+    for path in planned.stale:
+        yield f"--- {planned.package / path} (there)"
+        yield "+++ no spec asks for this file any more"
+
+
+def _hashes(specs: Path) -> dict[str, str]:
+    """The hash of every spec file, by its path below the folder; of one that is too long for a spec, of its start."""
+    return {
+        file.relative_to(specs).as_posix(): digest(read_regular(file, MAX_BYTES))
+        for file in sorted(specs.rglob("*.json"))
+        if file.is_file()
+    }
+
+
+def _work(
+    specs: Path,
+    earlier: Manifest,
+    sources: set[str],
+    changed: set[str],
+    present: dict[str, str],
+    has_same_enums: bool,
+) -> _Work:
+    """What has to be rendered again, and what is wrong with the specs or with the package."""
+    is_same_package = present.get("__init__.py") == earlier.package_hash and has_same_enums
+    if sources == set(earlier.specs) and is_same_package:
+        checked = {source: check.read_file(specs / source) for source in sorted(changed)}
+        fresh = {source: one.spec for source, one in checked.items() if one.spec is not None}
+        if len(fresh) == len(checked) and _is_as_before(earlier, fresh):
+            return _Work(fresh, earlier.headers, None, tuple(p for one in checked.values() for p in one.problems))
+    # The package as a whole may break a rule now, or its headers may have changed.
+    everything, problems = check.read_folder(specs)
+    found = {Path(one.file).relative_to(specs).as_posix(): one.spec for one in everything if one.spec is not None}
+    headers = _header_versions(found)
+    entries = [registry_entry(spec, headers) for spec in found.values()]
+    if headers == earlier.headers:
+        found = {source: spec for source, spec in found.items() if source in changed}
+    return _Work(found, headers, entries, problems)
+
+
+def _is_as_before(earlier: Manifest, fresh: dict[str, MessageSpec]) -> bool:
+    """Whether the changed specs look to the registry and to the rules of packages as they did before."""
+    return bool(earlier.specs) and all(
+        entry_digest(registry_entry(spec, earlier.headers)) == earlier.specs[source].entry and spec.type != "header"
+        for source, spec in fresh.items()
+    )
+
+
+def _header_versions(specs: dict[str, MessageSpec]) -> HeaderVersions:
+    """The headers of the package's own header specs; Kafka's where it has none."""
+    versions = HeaderVersions()
+    pairs = {spec.name: _header_pair(registry_entry(spec, versions)) for spec in specs.values()}
+    return HeaderVersions(pairs.get("RequestHeader", versions.request), pairs.get("ResponseHeader", versions.response))
+
+
+def _header_pair(entry: RegistryEntry) -> tuple[int, int]:
+    """The highest inflexible version of a header, and its highest version."""
+    return max(entry.lowest, entry.first_flexible - 1), entry.highest
+
+
+def _texts(pieces: dict[str, Pieces], progress: Progress, cache: PieceCache | None) -> dict[str, str]:
+    """The files' texts, laid out."""
+    laid_out = blacken((piece for parts in pieces.values() for piece in parts), progress, cache)
+    return {path: "\n\n".join(laid_out[piece] for piece in parts) for path, parts in pieces.items()}
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Remove a folder that has nothing left but what Python has compiled."""
+    cache = folder / "__pycache__"
+    compiled = list(cache.iterdir()) if cache.is_dir() and not cache.is_symlink() else []
+    if any(child != cache for child in folder.iterdir()) or any(file.suffix != ".pyc" for file in compiled):
+        return
+    for file in compiled:
+        file.unlink()
+    if cache.is_symlink():
+        return
+    if cache.exists():
+        cache.rmdir()
+    folder.rmdir()

@@ -1,0 +1,149 @@
+"""The manifest of a generated package: what of each spec's code need not be made again, and which files are kipgen's.
+
+It is committed with the code, and spares work where specs, generator and files are what it says. It proves nothing:
+whoever edits a generated file can edit the manifest too, so `kipgen generate --check` does not rely on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from kipgen.files import read_regular
+from kipgen.python.render import HeaderVersions, RegistryEntry
+from kipgen.resources import enum_schema_path, package_folder, schema_path, template_folder
+from kipwire.contract import LEVEL
+from kipwire.enums import MODULE
+
+FILE_NAME = "kipgen.package.manifest.json"
+
+ENUMS_FILE = f"{MODULE}.py"
+"""The module of enums in a generated package."""
+
+MAX_BYTES = 64 * 2**20
+"""How long a manifest may be: some 200 bytes for each generated file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was made of one spec."""
+
+    spec_hash: str
+    entry: str
+    """Hash of its entry in the registry."""
+    files: dict[str, str]
+    """Hash of the content by path in the package."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enums:
+    """What the package's module of enums was made of."""
+
+    content: str = ""
+    """Hash of the module's content; "" where there is none."""
+    specs: dict[str, str] = field(default_factory=dict)
+    """Hash of each enum by its path below the folder of specs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a package was made of."""
+
+    made_by: str = ""
+    """Changes with the generator and with black."""
+    package_hash: str = ""
+    """Hash of the content of the package's own `__init__.py`."""
+    headers: HeaderVersions = field(default_factory=HeaderVersions)
+    enums: Enums = field(default_factory=lambda: Enums())
+    specs: dict[str, Made] = field(default_factory=dict)
+    """By the spec's path below the folder of specs."""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Hash of the content of every file, by path in the package; none where nothing was made."""
+        if not self.package_hash:
+            return {}
+        made = {path: content for one in self.specs.values() for path, content in one.files.items()}
+        enums = {ENUMS_FILE: self.enums.content} if self.enums.content else {}
+        return {"__init__.py": self.package_hash, **enums, **made}
+
+
+def digest(data: bytes) -> str:
+    """The hash by which specs and files are compared."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def entry_digest(entry: RegistryEntry) -> str:
+    """The hash by which entries of the registry are compared."""
+    return digest(json.dumps(asdict(entry), sort_keys=True).encode())
+
+
+@cache
+def made_by() -> str:
+    """Changes with whatever the generated code depends on besides the specs: our code, templates, black, the level."""
+    package, templates = package_folder(), template_folder()
+    # By the path in its folder alone: a checkout and an installed wheel keep the folders in different places.
+    files = {
+        **{f"kipgen/{file.relative_to(package).as_posix()}": file for file in package.rglob("*.py")},
+        **{f"templates/{file.relative_to(templates).as_posix()}": file for file in templates.rglob("*.j2")},
+        "schema": schema_path(),
+        "enum schema": enum_schema_path(),
+    }
+    hashes = {name: digest(file.read_bytes()) for name, file in sorted(files.items())}
+    return digest(json.dumps({"black": version("black"), "files": hashes, "level": LEVEL}).encode())
+
+
+def read_manifest(package: Path) -> Manifest:
+    """The manifest of a package; an empty one where there is none or none that can be read."""
+    try:
+        data = json.loads(read_regular(package / FILE_NAME, MAX_BYTES))
+        specs = {_text(source): _made(made) for source, made in data["specs"].items()}
+        headers = HeaderVersions(*(_pair(data["headers"][part]) for part in ("request", "response")))
+        named = data.get("enums", {"content": "", "specs": {}})  # of packages without, as earlier releases made them
+        enums = Enums(_text(named["content"]), {_text(p): _text(h) for p, h in named["specs"].items()})
+        return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, enums, specs)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Manifest()
+
+
+def _made(made: dict[str, object]) -> Made:
+    files = made["files"]
+    if not isinstance(files, dict):
+        raise TypeError
+    return Made(_text(made["spec_hash"]), _text(made["entry"]), {_text(p): _text(h) for p, h in files.items()})
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _pair(value: object) -> tuple[int, int]:
+    match value:
+        case [int(inflexible), int(flexible)]:
+            return inflexible, flexible
+    raise TypeError
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """The manifest as it is written, in a form that merges well: one line for each spec."""
+    lines = [
+        f"    {json.dumps(source)}: {json.dumps(asdict(made), sort_keys=True)}"
+        for source, made in sorted(manifest.specs.items())
+    ]
+    head = {name: getattr(manifest, name) for name in ("made_by", "package_hash")}
+    head["headers"] = asdict(manifest.headers)
+    if manifest.enums.content:
+        head["enums"] = asdict(manifest.enums)
+    return (
+        "{\n"
+        + "".join(f"  {json.dumps(name)}: {json.dumps(value)},\n" for name, value in head.items())
+        + '  "specs": {\n'
+        + ",\n".join(lines)
+        + "\n  }\n}\n"
+    )

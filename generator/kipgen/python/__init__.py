@@ -1,0 +1,1 @@
+"""From a wire description to Python source."""

@@ -1,0 +1,105 @@
+"""Lays out generated code with black: every distinct piece once, on all cores, and with a cache none that was done."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from importlib.metadata import version
+from pathlib import Path
+
+from kipgen.python.caches import cache_folder
+from kipgen.python.pymodel import LINE_LENGTH
+
+_FEW = 3
+"""So many pieces are done before a second process is up."""
+_CACHE_LIMIT = 64 * 2**20
+"""Bytes that the cache may have; beyond that it starts anew."""
+
+
+def blacken(texts: Iterable[str], progress: Callable[[int, int], object], cache: PieceCache | None) -> dict[str, str]:
+    """Lay out every text; the result is by text.
+
+    Args:
+        texts: pieces of Python, each a whole module to black.
+        progress: told (pieces done, pieces to do) from time to time.
+        cache: what was laid out before; None to lay out everything.
+
+    Raises:
+        black.InvalidInput: a text is no Python, which is a fault of a template.
+    """
+    wanted = dict.fromkeys(texts)
+    done = cache.look_up(wanted) if cache is not None else {}
+    missing = [text for text in wanted if text not in done]
+    fresh = {}
+    for text, result in zip(missing, _format_all(missing), strict=True):
+        fresh[text] = result
+        progress(len(fresh), len(missing))
+    if cache is not None:
+        cache.add(fresh)
+    return {**done, **fresh}
+
+
+def _format(text: str) -> str:
+    import black  # costs a tenth of a second, which a run with nothing new need not pay
+    from black.mode import TargetVersion
+
+    return black.format_str(text, mode=black.Mode(target_versions={TargetVersion.PY311}, line_length=LINE_LENGTH))
+
+
+def _format_all(texts: list[str]) -> Iterable[str]:
+    if len(texts) <= _FEW:
+        yield from map(_format, texts)
+        return
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(_format, texts, chunksize=8 if len(texts) > 200 else 1)
+
+
+class PieceCache:
+    """What black made of earlier pieces. Whoever can write to it decides what is generated from it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def of_user(cls) -> PieceCache | None:
+        """That of the user; None where there can be none."""
+        folder = cache_folder("black")
+        return cls(folder / f"{version('black')}.sqlite") if folder else None
+
+    def look_up(self, texts: Iterable[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        try:
+            with closing(_connection(self.path)) as connection:
+                for text in texts:
+                    row = connection.execute("SELECT result FROM pieces WHERE key = ?", (_key(text),)).fetchone()
+                    if row is not None and isinstance(row[0], str):
+                        found[text] = row[0]
+        except (sqlite3.Error, OSError):
+            return {}
+        return found
+
+    def add(self, pieces: dict[str, str]) -> None:
+        if not pieces:
+            return
+        try:
+            if self.path.exists() and self.path.stat().st_size > _CACHE_LIMIT:
+                self.path.unlink()
+            with closing(_connection(self.path)) as connection, connection:
+                rows = [(_key(text), result) for text, result in pieces.items()]
+                connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?)", rows)
+        except (sqlite3.Error, OSError):
+            return
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(f"{LINE_LENGTH}\n{text}".encode()).digest()
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=5)
+    connection.execute("CREATE TABLE IF NOT EXISTS pieces (key BLOB PRIMARY KEY, result TEXT) WITHOUT ROWID")
+    return connection

@@ -1,0 +1,80 @@
+"""What may stand in generated code: words, numbers, and pieces of Python whose makers have escaped what is in them.
+
+Templates get every value through `fit`. A text from a spec, a file's or a folder's name cannot pass it as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jinja2
+
+from kipwire.tools.printable import escaped
+
+_WORD = re.compile(r"[A-Za-z0-9_.|+*? \[\]-]*", re.ASCII)
+"""Harmless wherever it stands: it ends no comment and no text, calls nothing and assigns nothing."""
+_NOT_IN_COMMENT = re.compile(r"[^\w ./+@,()\[\]~-]")
+
+
+class Code(str):
+    """A piece of Python, in which whatever came from outside is escaped."""
+
+    __slots__ = ()
+
+
+class NotCode:
+    """A text that templates can ask for but not print."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        raise ValueError(f"a template prints {self._text!r}, which is neither a word nor escaped")
+
+
+def quoted(text: str) -> Code:
+    """A string literal in double quotes, as black would have it."""
+    literal = repr(text)
+    if literal.startswith('"') or '"' in literal:
+        return Code(literal)
+    return Code('"' + literal[1:-1].replace("\\'", "'") + '"')
+
+
+def comment(text: str) -> Code:
+    """A text as it may stand in a comment or a docstring.
+
+    Everything unusual is an escape: a line end would end the comment, and `coding:` or `coding=` in the first line of a
+    module would change the encoding that the whole of it is read with.
+    """
+    return Code(_NOT_IN_COMMENT.sub(lambda match: escaped(match[0]), text))
+
+
+def fit(value: Any) -> Any:
+    """The value as a template may have it: a text that is neither a word nor `Code` becomes a `NotCode`."""
+    if isinstance(value, str):
+        return value if isinstance(value, Code) or _WORD.fullmatch(value) else NotCode(value)
+    if isinstance(value, dict):
+        return value if all(fit(item) is item for pair in value.items() for item in pair) else NotCode(repr(value))
+    if isinstance(value, list | tuple | set | frozenset):
+        return value if all(fit(item) is item for item in value) else NotCode(repr(value))
+    if isinstance(value, float | bytes):
+        return NotCode(repr(value))  # their defaults are expressions already, made in `layout`
+    if getattr(type(value), "__str__", None) is not object.__str__ and not isinstance(value, int | jinja2.Undefined):
+        return value if fit(str(value)) == str(value) else NotCode(str(value))
+    return value
+
+
+class CodeEnvironment(jinja2.Environment):
+    """The templates' way to data: each attribute and item passes `fit`, wherever it is used."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        return fit(super().getattr(obj, attribute))
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        return fit(super().getitem(obj, argument))

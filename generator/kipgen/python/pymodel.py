@@ -1,0 +1,211 @@
+"""How a struct looks in Python: its fields, the steps that read and write it, its docstring, for templates to print."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kipgen.language.spec import Default
+from kipgen.language.wire_form import REST
+from kipgen.python.code import Code
+from kipgen.python.metadata import computed_fields, fields_metadata
+from kipgen.python.rows import has_rows, row_codes
+from kipgen.python.steps import Step, read_formats, read_steps, write_formats, write_steps
+from kipgen.resolve.layout import FieldLayout, MessageLayout, StructLayout
+
+LINE_LENGTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class PyTaggedField:
+    """A tagged field with the steps that read and write its value alone."""
+
+    field: FieldLayout
+    read: tuple[Step, ...]
+    write: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PyStruct:
+    """A struct as a class."""
+
+    class_name: str
+    flexible: bool
+    is_bounded: bool
+    """Whether reading it is told where the bytes end that it may take."""
+    other_tags: tuple[int, ...]
+    """The tags that only other versions have fields for, ascending."""
+    docstring: Code
+    items: tuple[FieldLayout, ...]
+    """What stands on the wire."""
+    fields: tuple[FieldLayout, ...]
+    """What attributes hold."""
+    tagged: tuple[PyTaggedField, ...]
+    """In the order of their tags."""
+    read: tuple[Step, ...]
+    """The steps that read the positional fields and the tag section."""
+    write: tuple[Step, ...]
+    """The steps that write the positional fields and the tag section."""
+    has_rows: bool
+    """Whether it is an element of arrays whose neighbours can have equal shape."""
+    packed: tuple[str, ...]
+    """What each field is to `kipwire.codec.arrays.RowPackers`, where one call writes the whole struct; else empty."""
+    has_empty_elements: bool
+    """Whether it has arrays of structs that can take no byte, at any depth."""
+
+    @property
+    def lazy(self) -> tuple[FieldLayout, ...]:
+        """The structs that are made when first asked for."""
+        return tuple(field for field in self.fields if field.is_lazy)
+
+    @property
+    def metadata(self) -> tuple[Code, ...]:
+        """What stands in `FIELDS`."""
+        return fields_metadata(self.items, flexible=self.flexible, is_bounded=self.is_bounded)
+
+    @property
+    def computed(self) -> tuple[FieldLayout, ...]:
+        """The sizes and checksums, the last one first: each covers only what stands behind it or is not computed."""
+        return tuple(item for item in reversed(self.items) if item.role in ("size", "checksum"))
+
+    @property
+    def checksums_before(self) -> tuple[FieldLayout, ...]:
+        """The checksums that stand before what they cover."""
+        return tuple(item for item in self.items if item.role == "checksum" and not item.is_behind)
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether it starts with its own size and has nothing else to compute."""
+        return len(self.computed) == 1 and self.items[0].role == "size"
+
+    @property
+    def checks_its_end(self) -> bool:
+        """Whether it has to be seen that the struct ends where its size says: not where a value goes on to there."""
+        takes_the_rest = any(item.prefix == REST and not item.presence for item in self.items)
+        return any(item.role == "size" for item in self.items) and not takes_the_rest
+
+    @property
+    def all_read(self) -> tuple[Step, ...]:
+        """The steps that read it, those of tagged fields among them."""
+        return self.read + tuple(step for tagged in self.tagged for step in tagged.read)
+
+    @property
+    def all_written(self) -> tuple[Step, ...]:
+        """The steps that write it, those of tagged fields among them; one call takes the place of the others."""
+        return (() if self.packed else self.write) + tuple(step for tagged in self.tagged for step in tagged.write)
+
+
+def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
+    """The classes of a message, its own last."""
+    structs = (*message.structs, message.root)
+    elements = {field.struct for struct in structs for field in struct.fields if field.type.is_array}
+    attributes = attribute_names(message)
+    holding: set[str | None] = set()  # the classes with arrays of structs in them that can take no byte
+    classes = []
+    for struct in structs:
+        if any(field.elements_may_be_empty or field.struct in holding for field in struct.fields):
+            holding.add(struct.class_name)
+        is_element = struct.class_name in elements
+        classes.append(_struct(struct, attributes, is_element=is_element, holds_empty=struct.class_name in holding))
+    return tuple(classes)
+
+
+def formats(structs: Iterable[PyStruct]) -> tuple[list[str], list[str]]:
+    """The formats of the `struct` module that the classes read and write with, each sorted."""
+    read = {code for struct in structs for code in read_formats(struct.all_read)}
+    write = {code for struct in structs for code in write_formats(struct.all_written)}
+    return sorted(read), sorted(write)
+
+
+def _struct(struct: StructLayout, attributes: dict[str, str], *, is_element: bool, holds_empty: bool) -> PyStruct:
+    items, fields = struct.items, struct.fields
+    positional = tuple(item for item in items if item.tag is None)
+    tagged = sorted((item for item in items if item.tag is not None), key=lambda item: item.tag or 0)
+    return PyStruct(
+        class_name=struct.class_name,
+        flexible=struct.flexible,
+        is_bounded=struct.is_bounded,
+        other_tags=tuple(tag for tag in struct.declared_tags if tag not in {field.tag for field in tagged}),
+        docstring=_docstring(struct, fields, attributes),
+        items=items,
+        fields=fields,
+        tagged=tuple(
+            PyTaggedField(field, read_steps((field,), tag_section=False), write_steps((field,), tag_section=False))
+            for field in tagged
+        ),
+        read=read_steps(positional, tag_section=struct.flexible, is_bounded=struct.is_bounded),
+        write=write_steps(positional, tag_section=struct.flexible, is_bounded=struct.is_bounded),
+        has_rows=is_element and not struct.is_bounded and has_rows(fields, flexible=struct.flexible),
+        packed=row_codes(fields) if is_element and struct.flexible else (),
+        has_empty_elements=holds_empty,
+    )
+
+
+def attribute_names(message: MessageLayout) -> dict[str, str]:
+    """The attributes of a message by their names in the spec, of those names that no text has as a plain word."""
+    fields = (field for struct in (*message.structs, message.root) for field in struct.fields)
+    return {field.spec_name: field.attribute for field in fields if "_" in field.attribute.rstrip("_")}
+
+
+def _docstring(struct: StructLayout, fields: tuple[FieldLayout, ...], attributes: dict[str, str]) -> Code:
+    """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes.
+
+    Texts of specs speak of fields by their names there; here they are called as the attributes are.
+    """
+
+    def in_python(text: str) -> str:
+        return re.sub(r"\w+", lambda word: attributes.get(word[0], word[0]), text)
+
+    lines = _wrap(in_python(struct.about) or f"{struct.class_name}.", "", "")
+    entries = [f"{field.attribute} ({_type_note(field)}): {in_python(_meaning(field))}" for field in fields]
+    for field, note in computed_fields(struct.items):
+        about = in_python(field.about) or "See the spec."
+        entries.append(f"{field.attribute} ({field.type}, {note}): {about}")
+    if entries:
+        lines += ["", "Attributes:", *(line for entry in entries for line in _wrap(entry, "    ", "        "))]
+    return docstring_text(lines)
+
+
+def docstring_text(lines: list[str]) -> Code:
+    """Lines as they may stand between the quotes of a docstring."""
+    return Code("\n".join(lines).replace("\\", "\\\\").replace('"""', "'''"))
+
+
+def _type_note(field: FieldLayout) -> str:
+    notes = [str(field.type)]
+    if field.encoding is not None:
+        notes.append(str(field.encoding))
+    if field.bits is not None:
+        notes.append(f"{field.bits} bits")
+    if field.nullable:
+        notes.append("nullable")
+    if field.tag is not None:
+        notes.append(f"tag {field.tag}")
+    return ", ".join(notes)
+
+
+def _meaning(field: FieldLayout) -> str:
+    default = "" if field.default in _UNREMARKABLE else f"Default: {_spoken_default(field)}."
+    return f"{field.about} {default}".strip() or "See the spec."
+
+
+_UNREMARKABLE: tuple[Default, ...] = (0, False, "", (), 0.0, uuid.UUID(int=0))
+"""Defaults that are what a reader expects of their types."""
+
+
+def _spoken_default(field: FieldLayout) -> str:
+    return "null" if field.default is None else field.default_expression
+
+
+def _wrap(text: str, indent: str, more: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        LINE_LENGTH - 4,
+        initial_indent=indent,
+        subsequent_indent=more,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

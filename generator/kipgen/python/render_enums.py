@@ -1,0 +1,105 @@
+"""Enums and templates -> the text of a package's module `enums`, still to be laid out by black."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kipgen.language import names
+from kipgen.python.code import Code, comment, quoted
+from kipgen.python.pymodel import LINE_LENGTH, docstring_text
+from kipgen.python.render import Pieces, RegistryEntry, render
+from kipgen.reading.enum_spec import EnumSpec, EnumValue, ValuesFrom
+
+_SUFFIXES = {"request": "Request", "coordinator-key": "Key"}
+"""By type of message: what its name ends in, which is not part of the name of its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PyEnum:
+    """An enum as a class."""
+
+    name: str
+    base: str
+    """The class of `kipwire.enums` that it is made from."""
+    docstring: Code
+    members: tuple[Code, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _PyField:
+    """A field whose numbers have names."""
+
+    key: str
+    enum: str
+    """The name of the class."""
+
+
+def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[RegistryEntry]) -> Pieces:
+    """The module of a package that has enums.
+
+    Args:
+        package: its dotted name.
+        enums: the enums by name, of which no rule objects to any.
+        entries: its messages by name.
+    """
+    classes = tuple(_class(enum, entries) for enum in enums)
+    given = {enum.name for enum in enums}
+    fields = tuple(_fields(entries, given))
+    return (
+        render("enums.py.j2", package=comment(package), classes=classes),
+        *(render("enum.py.j2", enum=one) for one in classes),
+        render("enum_fields.py.j2", fields=fields),
+    )
+
+
+def _fields(entries: Iterable[RegistryEntry], given: set[str]) -> Iterator[_PyField]:
+    for entry in entries:
+        for key, enum in entry.enum_fields:
+            if enum in given:  # all but those of error codes in a package that has no names for them
+                yield _PyField(f"{entry.module}.{key}", names.class_name(enum))
+
+
+def _class(enum: EnumSpec, entries: Iterable[RegistryEntry]) -> _PyEnum:
+    if enum.values_from is not None:
+        base = "MessageNumber"
+        members = tuple(_message_number(entry) for entry in _sources(enum.values_from, entries))
+    else:
+        has_retriable = any(value.retriable is not None for value in enum.values)
+        base = "ErrorNumber" if has_retriable else "NamedNumber"
+        members = tuple(_named_number(value) for value in enum.values)
+    lines = textwrap.wrap(enum.about, LINE_LENGTH - 7) or [enum.name]
+    docstring = "\n    ".join(lines) + ("\n    " if len(lines) > 1 else "")
+    return _PyEnum(names.class_name(enum.name), base, docstring_text([docstring]), members)
+
+
+def _named_number(value: EnumValue) -> Code:
+    arguments: list[object] = [value.number]
+    if value.retriable is not None:
+        arguments.append(value.retriable)
+    arguments.append(quoted(value.about))
+    if value.kip is not None:
+        arguments.append(value.kip)
+    return Code(f"{value.name} = {', '.join(map(str, arguments))}")
+
+
+def _sources(wanted: ValuesFrom, entries: Iterable[RegistryEntry]) -> list[RegistryEntry]:
+    """The messages that an enum has its values from, by API key."""
+    found = [
+        entry
+        for entry in entries
+        if entry.type == wanted.type and entry.api_key is not None and wanted.folder in (None, entry.folder)
+    ]
+    return sorted(found, key=lambda entry: entry.api_key or 0)
+
+
+def _message_number_name(entry: RegistryEntry) -> str:
+    """The name of the number of a message, such as `API_VERSIONS` for `ApiVersionsRequest`."""
+    return names.snake_case(entry.name.removesuffix(_SUFFIXES.get(entry.type, ""))).upper()
+
+
+def _message_number(entry: RegistryEntry) -> Code:
+    name = _message_number_name(entry)
+    versions = f", {entry.lowest}, {entry.highest}" if entry.lowest <= entry.highest else ""
+    return Code(f"{name} = {entry.api_key}, {quoted(entry.name)}{versions}")

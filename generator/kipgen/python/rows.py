@@ -1,0 +1,43 @@
+"""Between layout and templates: structs whose arrays can be read many elements at once, as rows of equal shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kipgen.python.steps import fixed_code, number_code
+from kipgen.resolve.layout import FieldLayout
+
+
+def has_rows(fields: Sequence[FieldLayout], *, flexible: bool) -> bool:
+    """Whether neighbours with these fields can have equal shape: always, or where their lengths and counts agree.
+
+    Without a tag section, after which elements may differ, only those of fixed width are worth a look.
+    """
+    may_vary = flexible and not any(field.type.element == "uuid" for field in fields)
+    return bool(fields) and all(
+        field.tag is None and (fixed_code(field) or (may_vary and _has_one_size(field))) for field in fields
+    )
+
+
+def _has_one_size(field: FieldLayout) -> bool:
+    """Whether its width follows from one compact length or count."""
+    return field.compact and bool(number_code(field) if field.type.is_array else field.type.element == "string")
+
+
+def row_codes(fields: Sequence[FieldLayout]) -> tuple[str, ...]:
+    """What the fields are to `kipwire.codec.arrays.RowPackers`, of a struct of numbers and several arrays of numbers.
+
+    A number is its `struct` code, an array `*` and that of its elements, a flag `bool`. Empty for others, and for
+    those of one array, which gain nothing.
+    """
+    codes = tuple(map(_code, fields))
+    return tuple(filter(None, codes)) if all(codes) and sum(field.type.is_array for field in fields) > 1 else ()
+
+
+def _code(field: FieldLayout) -> str | None:
+    if field.tag is not None:
+        return None
+    code = number_code(field)
+    if field.type.is_array:
+        return f"*{code}" if code and field.compact and not field.nullable else None
+    return "bool" if field.type.element == "bool" else code

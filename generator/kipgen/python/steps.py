@@ -1,0 +1,236 @@
+"""Between layout and templates: the steps in which straight-line Python reads and writes a struct.
+
+Neighbouring values of a fixed width become one call of the `struct` module, together with the length or the count
+that follows them. What remains are the values of no fixed width, one step each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from struct import calcsize
+from typing import Literal
+
+from kipgen.language.wire_form import REST
+from kipgen.resolve.layout import PLUS_ONE, FieldLayout
+from kipwire.types import TYPES
+
+Kind = Literal[
+    "run", "varints", "mark", "computed", "text", "blob", "array", "structs", "texts", "blobs", "nested", "tags"
+]
+
+_FIXED_PREFIXES = {"int16": "h", "int32": "i"}
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One number of a run: a field, or (`field` is None) the length or count of the step that follows.
+
+    The code `x` is a byte of no value: an empty tag section that is written.
+    """
+
+    code: str
+    """Its code in the format of the `struct` module."""
+    field: FieldLayout | None = None
+
+    @property
+    def conversion(self) -> str | None:
+        """`bool` or `uuid` where the unpacked value is not yet the attribute's."""
+        kind = self.field.type.kind if self.field else None
+        return kind if kind in ("bool", "uuid") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Numbers of a fixed width that stand side by side."""
+
+    slots: tuple[Slot, ...]
+
+    @property
+    def format(self) -> str:
+        """The codes of all values, such as `hiii`."""
+        return "".join(slot.code for slot in self.slots)
+
+    @property
+    def width(self) -> int:
+        return _width(slot.code for slot in self.slots)
+
+    @property
+    def is_one_byte(self) -> bool:
+        """Whether it is a single unsigned byte, which needs no unpacking."""
+        return self.format == "B"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do next: with the numbers of a fixed width that stand there, then with one field of no fixed width."""
+
+    kind: Kind
+    """`run`: nothing more; `varints`: one, or several plain ones side by side, which mostly have one byte each; `mark`:
+    remember where a checksum begins; `computed`: a checksum behind what it covers or, writing, whatever is computed;
+    `array`: one of what has a fixed width or is a varint; the name of another kind of value; or `tags`, the section."""
+    run: Run | None = None
+    """The fixed numbers before it, and the prefix that is one of them; writing, a compact one is written by itself."""
+    fields: tuple[FieldLayout, ...] = ()
+    """One; of varints one or more, of a run and of tags none."""
+    own_prefix: bool = False
+    """Whether a prefix stands before the value that is not in the run."""
+    end: str = ""
+    """The name of the variable that says where its struct ends; empty where nothing does."""
+    behind: int = 0
+    """How many bytes the items behind it take, of a value that goes on to the end of its struct."""
+
+    @property
+    def field(self) -> FieldLayout:
+        return self.fields[0]
+
+    @property
+    def may_be_null(self) -> bool:
+        """Whether the value itself says that it is null; else a bit says it, if anything."""
+        return self.field.nullable and self.field.presence is None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is an array that functions of the runtime write from its count on."""
+        return self.kind in ("structs", "texts", "blobs") and not self.end
+
+    @property
+    def bits(self) -> tuple[int, ...]:
+        """Of varints: the width of each."""
+        return tuple(field.encoding.bits for field in self.fields if field.encoding is not None)
+
+
+def read_steps(items: Sequence[FieldLayout], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
+    """The steps that read these items one after the other; every run takes in the prefix behind it."""
+    return _steps(items, tag_section, is_bounded, is_reading=True)
+
+
+def write_steps(items: Sequence[FieldLayout], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
+    """The steps that write these items one after the other; a run takes in a classic length or count after it."""
+    return _steps(items, tag_section, is_bounded, is_reading=False)
+
+
+def _steps(items: Sequence[FieldLayout], tag_section: bool, is_bounded: bool, *, is_reading: bool) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    slots: list[Slot] = []
+    marked = {item.start for item in items}
+    end = "bound" if is_bounded else ""
+
+    def run() -> Run | None:
+        closed = Run(tuple(slots)) if slots else None
+        slots.clear()
+        return closed
+
+    for number, item in enumerate(items):
+        code = fixed_code(item)
+        is_computed = item.role in ("size", "checksum") and (not is_reading or item.is_behind)
+        if item.attribute in marked and not is_computed:
+            steps.append(Step("mark", run(), (item,)))
+        if is_computed:
+            steps.append(Step("computed", run(), (item,)))
+        elif code is not None:
+            slots.append(Slot(code, item))
+            if item.role == "size":
+                steps.append(Step("run", run()))
+        elif is_varint(item):
+            last = steps[-1] if steps and not slots else None
+            if last and last.kind == "varints" and _is_plain(last.field) and _is_plain(item):
+                steps[-1] = Step("varints", last.run, (*last.fields, item))
+            else:
+                steps.append(Step("varints", run(), (item,)))
+        else:
+            behind = _width(filter(None, map(fixed_code, items[number + 1 :])))
+            step = Step(_kind(item), None, (item,), False, end, behind)
+            prefix = _prefix_code(step, is_reading)
+            if prefix is not None:
+                slots.append(Slot(prefix))
+            own_prefix = prefix is None and item.prefix not in (None, REST)
+            steps.append(Step(step.kind, run(), (item,), own_prefix, end, behind))
+        if item.role == "size":
+            end = "limit"
+    if tag_section and slots:
+        slots.append(Slot("B" if is_reading else "x"))
+    if tag_section:
+        steps.append(Step("tags", run()))
+    elif slots:
+        steps.append(Step("run", run()))
+    return tuple(steps)
+
+
+def read_formats(steps: Sequence[Step]) -> set[str]:
+    """The formats of the `struct` module that these steps read with."""
+    runs = {step.run.format for step in steps if step.run and not step.run.is_one_byte}
+    checksums = {"I" for step in steps if step.kind == "computed"}
+    return runs | checksums | {*_other_formats(steps)}
+
+
+def write_formats(steps: Sequence[Step]) -> set[str]:
+    """The formats of the `struct` module that these steps write with."""
+    runs = {step.run.format for step in steps if step.run}
+    computed = {code for step in steps if step.kind == "computed" and (code := fixed_code(step.field))}
+    return runs | computed | {*_other_formats(step for step in steps if not step.is_shared)}
+
+
+def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
+    """The formats of prefixes that stand by themselves, and of varints of one byte each that stand side by side."""
+    for step in steps:
+        if step.own_prefix and step.field.prefix in _FIXED_PREFIXES:
+            yield _FIXED_PREFIXES[step.field.prefix]
+        elif step.kind == "varints" and len(step.fields) > 1:
+            yield "B" * len(step.fields)
+
+
+def fixed_code(field: FieldLayout) -> str | None:
+    """The `struct` code of what always takes the same number of bytes, else None."""
+    if field.type.is_array or field.presence is not None:
+        return None
+    if field.role in ("checksum", "bits"):
+        return TYPES[field.type.element].code.upper()  # whatever stands there has no sign
+    if field.encoding is not None or field.type.has_struct:
+        return number_code(field)
+    return TYPES[field.type.element].code or None
+
+
+def number_code(field: FieldLayout) -> str | None:
+    """The `struct` code of a number of fixed width, or of an array's elements, else None."""
+    if field.encoding is not None:
+        return TYPES[f"int{field.encoding.bits}"].code if field.encoding.form == "fixed" else None
+    return TYPES[field.type.element].code if field.type.kind in ("integer", "float") else None
+
+
+def is_varint(field: FieldLayout) -> bool:
+    """Whether it is a single integer that is a varint."""
+    return not field.type.is_array and field.encoding is not None and field.encoding.form != "fixed"
+
+
+def _is_plain(field: FieldLayout) -> bool:
+    """Whether it is a varint that is worth reading together with its neighbours; zigzag ones gain nothing from it."""
+    return field.role == "value" and field.encoding is not None and field.encoding.form == "upacked"
+
+
+def _kind(field: FieldLayout) -> Kind:
+    if field.type.has_struct:
+        return "structs" if field.type.is_array else "nested"
+    kind = field.type.kind
+    if field.type.is_array:
+        return "texts" if kind == "text" else "blobs" if kind == "blob" else "array"
+    return "text" if kind == "text" else "blob"
+
+
+def _prefix_code(step: Step, is_reading: bool) -> str | None:
+    """The `struct` code of the prefix that is the last number of the run before a value.
+
+    Of a compact one it is the first byte. What is null is written by itself, and what functions of the runtime write.
+    """
+    field = step.field
+    if field.presence or field.partner:
+        return None
+    if not is_reading:
+        return None if step.may_be_null or step.is_shared else _FIXED_PREFIXES.get(field.prefix or "")
+    if field.prefix == PLUS_ONE or (step.kind == "nested" and step.may_be_null):
+        return "B"
+    return _FIXED_PREFIXES.get(field.prefix or "")
+
+
+def _width(codes: Iterable[str]) -> int:
+    return sum(calcsize(f">{code}") for code in codes)

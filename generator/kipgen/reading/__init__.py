@@ -1,0 +1,1 @@
+"""From a JSON file to a checked spec."""

@@ -1,0 +1,155 @@
+"""Station three, and the way through all three: spec files in, checked messages and problems out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from kipgen.language.problems import Problem, ordered
+from kipgen.language.spec import MessageSpec, Place
+from kipgen.reading import rules
+from kipgen.reading.enum_spec import ENUM_SUFFIX, EnumDraft, EnumSpec, is_enum_file, parse_enum
+from kipgen.reading.parse import Parsed, finished, parse
+from kipgen.reading.shape import check_shape
+from kipgen.reading.source import Loaded, load, load_bytes
+
+if TYPE_CHECKING:
+    from kipgen.reading.draft import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One spec file, judged alone."""
+
+    file: str
+    """The file as problems name it."""
+    spec: MessageSpec | None
+    """The message; None if there is an error."""
+    problems: tuple[Problem, ...]
+    """All errors and warnings, by place."""
+    draft: Draft | None = field(default=None, repr=False, compare=False)
+    """The message as far as it could be read, for the rules of a package."""
+    enum: EnumDraft | None = field(default=None, repr=False, compare=False)
+    """The enum that the file holds instead of a message."""
+
+
+class Reader(Protocol):
+    """Judges one spec file alone, as `read_file` does."""
+
+    def __call__(self, path: Path, *, kafka: bool) -> Checked: ...
+
+
+def read_file(path: Path | str, display: str | None = None, *, kafka: bool = False) -> Checked:
+    """Judge one spec file alone; whatever is wrong with it is a problem, never an exception.
+
+    Args:
+        path: the file.
+        display: the file's name in problems; `path` if not given.
+        kafka: whether the spec must please Kafka's own generator, too.
+    """
+    file = display if display is not None else str(path)
+    return _judge(load(Path(path), file), file, kafka)
+
+
+def read_bytes(data: bytes, display: str) -> Checked:
+    """Judge the content of one spec file alone; as `read_file`."""
+    return _judge(load_bytes(data, display), display, kafka=False)
+
+
+def understood(loaded: Loaded) -> Parsed:
+    """What a text means as a spec, with all that is wrong with its JSON, shape and grammar; no rule has judged it."""
+    if loaded.document is None:
+        return Parsed(None, loaded.problems)
+    shape = check_shape(loaded.document)
+    parsed = parse(loaded.document, shape)
+    return Parsed(parsed.draft, (*loaded.problems, *shape.problems, *parsed.problems))
+
+
+def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
+    if loaded.document is not None and is_enum_file(file):
+        enum, problems = parse_enum(loaded.document)
+        judged = [problem for rule in rules.ALL if enum for problem in rule.judge_enum(enum, kafka)]
+        return Checked(file, None, ordered([*loaded.problems, *problems, *judged]), enum=enum)
+    parsed = understood(loaded)
+    if parsed.draft is None:
+        return Checked(file, None, ordered(parsed.problems))
+    found = list(parsed.problems)
+    for rule in rules.ALL:
+        found += rule.judge(parsed.draft, kafka)
+    accepted = not any(problem.severity == "error" for problem in found)
+    return Checked(file, finished(parsed.draft) if accepted else None, ordered(found), parsed.draft)
+
+
+def read_files(
+    path: Path | str, *, kafka: bool = False, read: Reader = read_file
+) -> tuple[list[Checked], tuple[Problem, ...]]:
+    """Judge every message of a folder and its sub-folders, in their `*.json` files, each alone.
+
+    Args:
+        path: the folder.
+        kafka: whether the specs must please Kafka's own generator, too.
+        read: what judges one file.
+
+    Returns:
+        The files in the order of their paths, and what is wrong with the folder itself.
+    """
+    folder = Path(path)
+    try:
+        fault = "" if folder.is_dir() else "is no folder"
+        files = sorted(f for f in folder.rglob("*.json") if not f.is_dir() and not is_enum_file(f))
+    except (OSError, ValueError) as error:
+        fault, files = f"cannot be read ({error})", []
+    if not files:
+        text = f"{fault or 'has no *.json file in it'}; name a folder with message specs"
+        return [], (Problem(Place(str(path), 1, 1), "", "unreadable", text),)
+    return [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in files], ()
+
+
+def enum_files(path: Path | str) -> list[Path]:
+    """The files of a folder and its sub-folders that hold enums, in the order of their paths."""
+    return sorted(file for file in Path(path).rglob(f"*{ENUM_SUFFIX}") if not file.is_dir())
+
+
+def read_enums(path: Path | str) -> list[EnumSpec]:
+    """The enums of a folder of specs without problems, by name."""
+    found = [read_file(file).enum for file in enum_files(path)]
+    return sorted((one.spec for one in found if one is not None), key=lambda enum: enum.name)
+
+
+def _can_end(file: Path) -> bool:
+    """Whether reading a file of a folder ends: pipes and devices are waited for where somebody names them, only."""
+    return file.is_file() or not file.exists()
+
+
+def _endless(file: Path) -> Checked:
+    text = "is a pipe or a device; a folder of specs has files alone"
+    return Checked(str(file), None, (Problem(Place(str(file), 1, 1), "", "unreadable", text),))
+
+
+def read_folder(
+    path: Path | str, *, kafka: bool = False, read: Reader = read_file
+) -> tuple[list[Checked], tuple[Problem, ...]]:
+    """Judge every message and enum of a folder and its sub-folders, and the package that they make together.
+
+    The arguments are those of `read_files`.
+
+    Returns:
+        The messages in the order of their paths, each judged alone, and all problems: theirs, those of the enums and
+        those of the package.
+    """
+    checked, faults = read_files(path, kafka=kafka, read=read)
+    if faults:
+        return [], faults
+    entries = tuple(rules.Entry(one.draft, str(Path(one.file).parent)) for one in checked if one.draft is not None)
+    named = [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in enum_files(path)]
+    enums = tuple(one.enum for one in named if one.enum is not None)
+    is_complete = all(one.draft is not None and _is_known(one.draft) for one in checked)
+    found = [problem for one in (*checked, *named) for problem in one.problems]
+    for rule in rules.ALL:
+        found += rule.judge_folder(rules.Folder(entries, is_complete, enums), kafka)
+    return checked, ordered(found)
+
+
+def _is_known(draft: Draft) -> bool:
+    return draft.part.broken.isdisjoint(("name", "type", "apiKey"))

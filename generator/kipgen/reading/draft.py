@@ -1,0 +1,97 @@
+"""A spec on its way from the file to a `MessageSpec`: the same data, with its places and with what is wrong in it.
+
+The rules judge drafts. What could not be read has a harmless value in a draft and is named in `broken`, so that a rule
+can stay silent about it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.language.spec import FieldSpec, MessageSpec, Place, StructSpec
+    from kipgen.language.versions import Versions
+    from kipgen.reading.source import Document, JsonPath
+
+
+BodyKind = Literal["message", "inline", "common", "stray"]
+"""Whose fields they are: the message's, an inline or a common struct's, or those of a field that may have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One JSON object of a spec: a message, a struct or a field."""
+
+    document: Document
+    path: JsonPath
+    names: str
+    """The object by the names in the spec, as in `MetadataResponse.Topics.Name`."""
+    given: frozenset[str]
+    """The properties that are written and not blank."""
+    broken: frozenset[str]
+    """The properties about which there is a problem already."""
+
+    def place(self, property_: str = "name", *below: str | int) -> Place:
+        """Where a property's value is, or what stands below it; or else the name, or else the object."""
+        if (*self.path, property_) in self.document.value_offsets:
+            return self.document.place((*self.path, property_, *below))
+        return self.document.place((*self.path, "name"))
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDraft:
+    """A field, and what the rules need to know about where it stands."""
+
+    spec: FieldSpec
+    part: Part
+    within: Versions | None
+    """The message versions in which its message or struct exists; None if that is not known."""
+    present: Versions | None
+    """The message versions in which the field exists; None if that is not known."""
+    fields_given: int
+    """How many nested fields it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A list of fields, with one name space for their names and tags."""
+
+    kind: BodyKind
+    spec: StructSpec
+    """The struct; of a message, its own fields as if they were one."""
+    part: Part
+    fields: tuple[FieldDraft, ...]
+
+
+@dataclass(frozen=True)  # without slots, which leave no room for what is computed once
+class Draft:
+    """A message on its way; `message` is only right once no rule objects."""
+
+    message: MessageSpec
+    part: Part
+    bodies: tuple[Body, ...]
+    """The message's own body first, then every struct's, outer before inner."""
+
+    @property
+    def fields(self) -> Iterator[FieldDraft]:
+        """Every field of the message and its structs."""
+        for body in self.bodies:
+            yield from body.fields
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether the message has no versions any more (`validVersions` is `none`)."""
+        return self.message.valid_versions.is_empty
+
+    @cached_property
+    def common(self) -> dict[str, Body]:
+        """The common structs by name; of two with one name, the first."""
+        found: dict[str, Body] = {}
+        for body in self.bodies:
+            if body.kind == "common":
+                found.setdefault(body.spec.name, body)
+        return found

@@ -1,0 +1,122 @@
+"""Enums, the names of numbers: what a file `*.enum.json` says, and how it is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kipgen.reading.draft import Part
+from kipgen.reading.node import Node, Reading
+from kipgen.reading.shape import check_shape, shown
+from kipgen.resources import enum_schema_path
+
+if TYPE_CHECKING:
+    from kipgen.language.problems import Problem
+    from kipgen.reading.source import Document
+
+ENUM_SUFFIX = ".enum.json"
+"""How the names of files end that hold an enum, not a message."""
+
+ERROR_CODE = "ErrorCode"
+"""The enum of every int16 whose name is this, or ends so."""
+
+_CLASS = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
+_MEMBER = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue:
+    """A number with its name."""
+
+    number: int
+    name: str
+    about: str
+    kip: int | None = None
+    retriable: bool | None = None
+    """None where the enum is not one of errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesFrom:
+    """The messages whose API keys are the numbers."""
+
+    type: str
+    folder: str | None = None
+    """The name of the folder of their specs; None for those of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnumSpec:
+    """An enum. It has its own values, or those that follow from messages."""
+
+    name: str
+    about: str
+    values: tuple[EnumValue, ...] = ()
+    values_from: ValuesFrom | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EnumDraft:
+    """An enum with the places of its parts, for the rules."""
+
+    spec: EnumSpec
+    part: Part
+    values: tuple[Part, ...]
+    """A part for each value of the spec."""
+
+
+def is_enum_file(path: Path | str) -> bool:
+    """Whether a file of a folder of specs holds an enum."""
+    return Path(path).name.endswith(ENUM_SUFFIX)
+
+
+def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...]]:
+    """Read a document as an enum; what cannot be read is a problem, and reading goes on.
+
+    Returns:
+        The enum, unless the document is no object at all or its values cannot be told; and what is wrong.
+    """
+    shape = check_shape(document, enum_schema_path())
+    if not isinstance(document.value, dict):
+        return None, shape.problems
+    reading = Reading(document, shape)
+    node = Node(reading, (), document.value)
+    name = node.name(_CLASS, "letters and digits with a capital first")
+    about = _required_text(node)
+    values, parts = [], []
+    for path, value in node.objects("values"):
+        one = Node(reading, path, value)
+        number, kip, retriable = _whole(one, "value"), _whole(one, "kip"), value.get("retriable")
+        member = one.name(_MEMBER, "capitals, digits and underscores with a capital first")
+        text = _required_text(one)
+        if number is not None and "name" not in one.broken:
+            values.append(EnumValue(number, member, text, kip, retriable if isinstance(retriable, bool) else None))
+            parts.append(one.part())
+    source = document.value.get("valuesFrom")
+    origin = None
+    if isinstance(source, dict):
+        below = Node(reading, ("valuesFrom",), source)
+        origin = ValuesFrom(below.text("type") or "request", below.text("folder"))
+    draft = EnumDraft(EnumSpec(name, about, tuple(values), origin), node.part(), tuple(parts))
+    return draft, (*shape.problems, *reading.problems)
+
+
+def _required_text(node: Node) -> str:
+    """What is said about it, which must not be blank."""
+    about = node.about()
+    if "about" not in node.broken and "about" in node.value and not about.strip():
+        node.report("about", "enum-text", "'about' is blank; say what it stands for")
+    return about
+
+
+def _whole(node: Node, name: str) -> int | None:
+    """A property as a whole number; None if it is absent or broken."""
+    value = node.value.get(name)
+    if value is None or name in node.broken:
+        return None
+    if isinstance(value, int):
+        return value
+    node.report(name, "wrong-kind", f"{name!r} is the number {shown(value)}; write a whole number")  # such as 1.0
+    return None

@@ -1,0 +1,124 @@
+"""The objects of a document, read property by property, and what is found wrong with them on the way."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kipgen.language.printable import control_character
+from kipgen.language.problems import Problem
+from kipgen.language.versions import Versions
+from kipgen.reading.draft import Part
+from kipgen.reading.shape import Shape, limits, out_of_range, shown
+from kipgen.reading.source import Document, JsonPath, WrittenFloat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LONGEST_INTEGER = 100
+
+
+class Reading:
+    """One document that is being read: what is broken from the start, and the problems found so far."""
+
+    def __init__(self, document: Document, shape: Shape) -> None:
+        self.document = document
+        self.problems: list[Problem] = []
+        self.broken_by_parent: dict[JsonPath, set[str]] = {}
+        for path in shape.broken:
+            if path:
+                self.broken_by_parent.setdefault(path[:-1], set()).add(str(path[-1]))
+
+
+class Node:
+    """One object of the document, read property by property; texts and numbers as lenient as in Kafka's reader."""
+
+    def __init__(self, reading: Reading, path: JsonPath, value: dict[str, object]) -> None:
+        self.reading = reading
+        self.path = path
+        self.value = value
+        self.names = reading.document.subject(path)
+        self.broken = set(reading.broken_by_parent.get(path, ()))
+
+    def text(self, name: str) -> str | None:
+        """A property as text; None if it is absent, null or broken."""
+        value = self.value.get(name)
+        if value is None or name in self.broken:
+            return None
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return value.written if isinstance(value, WrittenFloat) else str(value)
+
+    def filled(self, name: str) -> str | None:
+        """A property as text; None also if it is blank."""
+        text = self.text(name)
+        return text if text is not None and text.strip() else None
+
+    def about(self) -> str:
+        """What is said about it; a control character in it is reported."""
+        text = self.text("about") or ""
+        if fault := control_character(text):
+            self.report("about", "control-character", f"'about' {fault}")
+        return text
+
+    def flag(self, name: str) -> bool:
+        return (self.text(name) or "").lower() == "true"
+
+    def integer(self, name: str) -> int | None:
+        """A property as a whole number within the limits that the JSON Schema sets."""
+        value = self.value.get(name)
+        if value is None or name in self.broken or not isinstance(value, int | float | str):
+            return None
+        lowest, highest = limits(name)
+        # Python refuses to read endless digits, and none of them fits anyway.
+        if (not isinstance(value, str) or len(value) <= _LONGEST_INTEGER) and lowest <= int(value) <= highest:
+            return int(value)
+        self.report(name, *out_of_range(name, value))
+        return None
+
+    def versions(self, name: str, absent: Versions) -> Versions:
+        """A property as a version range; `absent` if there is none, or none that can be read."""
+        text = self.filled(name)
+        if text is None:
+            return absent
+        try:
+            return Versions.parse(text)
+        except ValueError as error:
+            self.report(name, "version-syntax", f"{name!r}: {error}")
+            return absent
+
+    def name(self, grammar: re.Pattern[str], explanation: str) -> str:
+        text = self.text("name") or ""
+        if "name" not in self.broken and not grammar.fullmatch(text):
+            self.report("name", "name-form", f"{shown(text)} is no name here; write {explanation}")
+        return text
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """A property as a list of whole numbers; empty if any of them is broken."""
+        value = self.value.get(name)
+        if self.reading.broken_by_parent.get((*self.path, name)):
+            self.broken.add(name)
+        return tuple(map(int, value)) if isinstance(value, list) and name not in self.broken else ()
+
+    def objects(self, name: str) -> Iterator[tuple[JsonPath, dict[str, object]]]:
+        """The objects of a list, or the one object that stands in the place of a list."""
+        value = self.value.get(name)
+        path = (*self.path, name)
+        if isinstance(value, dict):
+            yield path, value
+        elif isinstance(value, list):
+            yield from (((*path, index), item) for index, item in enumerate(value) if isinstance(item, dict))
+
+    def report(self, name: str, rule: str, text: str, *below: str | int) -> None:
+        """Note a problem with a property's value, or with the value of a key within it."""
+        path = (*self.path, name, *below)
+        if path not in self.reading.document.value_offsets:
+            path = (*self.path, "name")
+        self.reading.problems.append(Problem(self.reading.document.place(path), self.names, rule, text))
+        self.broken.add(name)
+
+    def part(self) -> Part:
+        given = frozenset(name for name, value in self.value.items() if not isinstance(value, str) or value.strip())
+        return Part(self.reading.document, self.path, self.names, given, frozenset(self.broken))

@@ -1,0 +1,40 @@
+"""The rules of the spec language, each a function with a name, a summary and examples."""
+
+from kipgen.reading.rules import (
+    defaults,
+    encodings,
+    enums,
+    fields,
+    kafka,
+    layout_fields,
+    layout_structs,
+    layouts,
+    message,
+    package,
+    reading,
+    reserved_tags,
+    structs,
+    tags,
+)
+from kipgen.reading.rules.rule import Entry, Folder, Rule
+
+_MODULES = (
+    message,
+    fields,
+    structs,
+    tags,
+    reserved_tags,
+    defaults,
+    encodings,
+    enums,
+    layouts,
+    layout_fields,
+    layout_structs,
+    package,
+    kafka,
+)
+
+ALL = (*reading.RULES, *(rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)))
+"""Every rule, in the order in which `kipgen rules` lists them: by module, and in it as they are written."""
+
+__all__ = ["ALL", "Entry", "Folder", "Rule"]

@@ -1,0 +1,46 @@
+"""Defaults that depend on more than the field's type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.reading.rules.examples import field_of, spec
+from kipgen.reading.rules.rule import Finding, field_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.reading.draft import Draft, FieldDraft
+
+
+@field_rule(
+    needs=("type", "default", "versions", "nullableVersions"),
+    summary="A field whose default is null is nullable in all of its versions.",
+    good=spec(field_of("string", versions="1+", nullableVersions="1+", default="null")),
+    bad=spec(field_of("string", nullableVersions="1+", default="null")),
+)
+def default_null(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.default is not None or str(field.spec.type) == "records":
+        return  # the default of records is null, whatever the spec says
+    if field.spec.nullable_versions.contains(field.spec.versions):
+        return
+    text = f"the default is null, but the field is nullable in {field.spec.nullable_versions} only"
+    yield Finding(field.part, f'{text}; write "nullableVersions": "{field.spec.versions}"', "default")
+
+
+@field_rule(
+    needs=("type", "default", "encoding"),
+    summary="A default fits every encoding of the field: otherwise some peers could not be sent it (KIP-625).",
+    good=spec(field_of("int64", default="7", encoding={"0-1": "fixed32", "2+": "fixed64"})),
+    bad=spec(field_of("int64", default="4294967296", encoding={"0-1": "fixed32", "2+": "fixed64"})),
+)
+def default_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    default = field.spec.default
+    if not isinstance(default, int):
+        return
+    for versions, encoding in field.spec.encodings:
+        lowest, highest = encoding.range
+        if not lowest <= default <= highest:
+            text = f"{default} does not fit {encoding} of versions {versions}; write {lowest} to {highest}"
+            yield Finding(field.part, text, "default")
+            return

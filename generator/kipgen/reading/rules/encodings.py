@@ -1,0 +1,104 @@
+"""The encodings of integers (KIP-625)."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from kipgen.language.types import encoding_property
+from kipgen.language.versions import MAX_VERSION, Versions
+from kipgen.reading.rules.examples import field_of, spec
+from kipgen.reading.rules.rule import Finding, field_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.reading.draft import Draft, FieldDraft
+
+
+@field_rule(
+    needs=("type",),
+    summary="Only int16, int32 and int64 have an encoding (KIP-625).",
+    good=spec(field_of("int32", encoding="packed32")),
+    bad=spec(field_of("[]int32", encoding="packed32")),
+)
+def encoding_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    type_ = field.spec.type
+    if "encoding" in field.part.given and (type_.is_array or not type_.is_encodable):
+        text = f"{type_} has no encoding; leave it out, only int16, int32 and int64 have one"
+        if type_.is_encodable:
+            text += " (the elements of an array may have an elementEncoding)"
+        yield Finding(field.part, text, "encoding")
+
+
+@field_rule(
+    needs=("type", "elementEncoding"),
+    summary="Only arrays of int16, int32 and int64 have an elementEncoding, our extension of KIP-625.",
+    good=spec(field_of("[]int32", elementEncoding="upacked32")),
+    bad=spec(field_of("int32", elementEncoding="upacked32")),
+)
+def element_encoding_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if "elementEncoding" in field.part.given and (not field.spec.type.is_array or not field.spec.type.is_encodable):
+        text = f"{field.spec.type} has no elementEncoding; leave it out, only []int16, []int32 and []int64 have one"
+        yield Finding(field.part, text, "elementEncoding")
+
+
+@field_rule(
+    needs=("type", "encoding", "elementEncoding"),
+    summary="An encoding is not wider than its type.",
+    good=spec(field_of("int64", encoding="packed32")),
+    bad=spec(field_of("int32", encoding="packed64")),
+)
+def encoding_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    type_ = field.spec.type
+    for _versions, encoding in field.spec.encodings if type_.is_encodable else ():
+        if encoding.bits > type_.bits:
+            text = f"{encoding} may carry values that {type_} cannot hold; write {encoding.form}{type_.bits}"
+            yield Finding(field.part, text, encoding_property(type_))
+            return
+
+
+@field_rule(
+    needs=("type", "encoding", "elementEncoding"),
+    summary="A field has one encoding in each version (KIP-625).",
+    good=spec(field_of("int32", encoding={"0-1": "fixed32", "2+": "packed32"})),
+    bad=spec(field_of("int32", encoding={"0-2": "fixed32", "2+": "packed32"})),
+)
+def encoding_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    ranges = [versions for versions, _encoding in field.spec.encodings if field.spec.type.is_encodable]
+    for earlier, later in itertools.pairwise(ranges):
+        if earlier.highest >= later.lowest:
+            text = f"{earlier} and {later} both name version {earlier.intersect(later)}; keep one of them"
+            yield Finding(field.part, text, encoding_property(field.spec.type))
+            return
+
+
+@field_rule(
+    needs=("type", "encoding", "elementEncoding", "versions"),
+    summary="The encodings name just the versions of the field, open end included (KIP-625).",
+    good=spec(field_of("int32", encoding={"0-1": "fixed32", "2+": "packed32"})),
+    bad=spec(field_of("int32", encoding={"0": "fixed32", "2+": "packed32"})),
+)
+def encoding_coverage(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if not field.spec.encodings or not field.spec.type.is_encodable:
+        return
+    versions = field.spec.versions
+    covered = [range_ for range_, _encoding in field.spec.encodings]
+    for range_ in covered:
+        if not versions.contains(range_):
+            text = f"version {_beyond(range_, versions)} has an encoding, but the field's versions are {versions}"
+            yield Finding(field.part, f"{text}; leave it out", encoding_property(field.spec.type))
+            return
+    due = versions.lowest
+    for range_ in covered:
+        if range_.lowest <= due:
+            due = max(due, range_.highest + 1)
+    if due <= versions.highest:
+        text = f"version {due} of the field's versions {versions} has no encoding; add it"
+        yield Finding(field.part, text, encoding_property(field.spec.type))
+
+
+def _beyond(range_: Versions, whole: Versions) -> Versions:
+    """The part of a range that lies outside another."""
+    below = range_.intersect(Versions(0, whole.lowest - 1))
+    return range_.intersect(Versions(whole.highest + 1, MAX_VERSION)) if below.is_empty else below

@@ -1,0 +1,137 @@
+"""What the parts of an enum demand of each other, and fields of enums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.reading.enum_spec import ERROR_CODE
+from kipgen.reading.rules.examples import ALPHA, enum, field_of, spec
+from kipgen.reading.rules.rule import Finding, enum_rule, field_rule, folder_rule, reading_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.reading.draft import Draft, FieldDraft, Part
+    from kipgen.reading.enum_spec import EnumDraft
+    from kipgen.reading.rules.rule import Folder
+
+_INTEGERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
+_ON = '{"value": 1, "name": "ON", "about": "It burns."}'
+_OFF = '{"value": 0, "name": "OFF", "about": "It does not."}'
+_FIELD = field_of("int8", enum="Light")
+
+enum_text = reading_rule(
+    "enum-text",
+    summary="An enum and each of its values say what they stand for.",
+    good=enum(_OFF, _ON),
+    bad=enum('{"value": 0, "name": "OFF", "about": " "}'),
+)
+
+
+@enum_rule(
+    summary="An enum has values of its own, or valuesFrom: one of the two.",
+    good=(enum(_OFF, _ON), enum(name="ApiKey", more='"valuesFrom": {"type": "request"}')),
+    bad=enum(),
+)
+def enum_values(draft: EnumDraft) -> Iterator[Finding]:
+    given = draft.part.given & {"values", "valuesFrom"}
+    if not draft.part.broken.isdisjoint(("values", "valuesFrom")):
+        return
+    if len(given) == 2:
+        yield Finding(draft.part, "there are both values and valuesFrom; leave one of them out", "valuesFrom")
+    elif not given or draft.part.document.value_offsets.keys().isdisjoint((("values", 0), ("valuesFrom",))):
+        yield Finding(draft.part, "there are no values; add them, or valuesFrom")
+
+
+@enum_rule(
+    summary="The numbers of an enum ascend, so each is there once.",
+    good=enum(_OFF, _ON),
+    bad=enum(_ON, _OFF),
+)
+def enum_order(draft: EnumDraft) -> Iterator[Finding]:
+    for before, value, part in zip(draft.spec.values, draft.spec.values[1:], draft.values[1:], strict=False):
+        if value.number <= before.number:
+            text = f"{value.number} stands after {before.number}; put the numbers in ascending order, each once"
+            yield Finding(part, text, "value")
+
+
+@enum_rule(
+    summary="The names in an enum are different.",
+    good=enum(_OFF, _ON),
+    bad=enum(_OFF, _ON.replace("ON", "OFF")),
+)
+def enum_member_taken(draft: EnumDraft) -> Iterator[Finding]:
+    seen: dict[str, int] = {}
+    for value, part in zip(draft.spec.values, draft.values, strict=True):
+        first = seen.setdefault(value.name, value.number)
+        if first != value.number:
+            yield Finding(part, f"{value.name} is the name of {first} already; rename one of the two")
+
+
+@enum_rule(
+    summary="Either all values of an enum say whether they are retriable, or none does.",
+    good=enum(_OFF.replace("}", ', "retriable": false}'), _ON.replace("}", ', "retriable": true}')),
+    bad=enum(_OFF.replace("}", ', "retriable": false}'), _ON),
+)
+def enum_retriable(draft: EnumDraft) -> Iterator[Finding]:
+    lacking = [
+        part
+        for value, part in zip(draft.spec.values, draft.values, strict=True)
+        if value.retriable is None and "retriable" not in part.broken
+    ]
+    if 0 < len(lacking) < len(draft.values):
+        for part in lacking:
+            yield Finding(part, "'retriable' is missing, which other values of the enum have; add it")
+
+
+@folder_rule(
+    summary="The enums of a package have different names.",
+    good=(spec(), enum(_OFF, _ON), enum(_OFF, _ON, name="Lamp")),
+    bad=(spec(), enum(_OFF, _ON), enum(_OFF)),
+)
+def enum_name_taken(folder: Folder) -> Iterator[Finding]:
+    seen: dict[str, Part] = {}
+    for draft in folder.enums:
+        first = seen.setdefault(draft.spec.name, draft.part)
+        if first is not draft.part:
+            yield Finding(draft.part, f"there is an enum of this name already ({first.place()}); rename one of the two")
+
+
+@field_rule(
+    needs=("type", "enum"),
+    summary="Only integers, and arrays of them, have an enum.",
+    good=spec(ALPHA),
+    bad=spec(field_of("string", enum="Light")),
+    kafka=None,
+)
+def enum_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.enum is not None and field.spec.type.element not in _INTEGERS:
+        yield Finding(field.part, f"{field.spec.type} has no numbers to name; leave the enum out", "enum")
+
+
+@folder_rule(
+    summary="The enum of a field is one of its package.",
+    good=(spec(_FIELD), enum(_OFF, _ON)),
+    bad=(spec(_FIELD), enum(_OFF, _ON, name="Lamp")),
+    kafka=None,
+)
+def enum_unknown(folder: Folder) -> Iterator[Finding]:
+    names = sorted(draft.spec.name for draft in folder.enums)
+    for entry in folder.entries:
+        for field in entry.draft.fields:
+            name = field.spec.enum
+            if name is not None and name not in names and "enum" not in field.part.broken:
+                known = f"there are {', '.join(names)}" if names else "it has none"
+                yield Finding(field.part, f"the package has no enum {name} in a file *.enum.json; {known}", "enum")
+
+
+@field_rule(
+    summary="Kafka's generator does not know enum, our names for numbers.",
+    good=spec(ALPHA),
+    bad=spec(_FIELD),
+    severity=None,
+)
+def kafka_enum(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if "enum" in field.part.given:
+        text = f"Kafka's generator refuses enum; leave it out (a field named {ERROR_CODE} needs none)"
+        yield Finding(field.part, text, "enum")

@@ -1,0 +1,222 @@
+"""What a field's properties demand of each other, and fields of one struct of each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.language.names import attribute_name
+from kipgen.reading.rules.examples import LEAF, field_of, spec
+from kipgen.reading.rules.rule import Finding, body_rule, draft_rule, field_rule, repeated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.reading.draft import Body, Draft, FieldDraft
+
+_ENTITY_BASES = {
+    "transactionalId": "string",
+    "producerId": "int64",
+    "groupId": "string",
+    "topicName": "string",
+    "brokerId": "int32",
+}
+
+
+@field_rule(
+    needs=("type", "nullableVersions"),
+    summary="Only strings, bytes, records, arrays and structs can be null.",
+    good=spec(field_of("string", nullableVersions="0+")),
+    bad=spec(field_of("uuid", nullableVersions="0+")),
+)
+def nullable_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if not field.spec.nullable_versions.is_empty and not field.spec.type.may_be_null:
+        text = f"{field.spec.type} cannot be null; leave nullableVersions out"
+        yield Finding(field.part, text, "nullableVersions")
+
+
+@field_rule(
+    needs=("type",),
+    summary="Only a struct, or an array of structs, has fields of its own.",
+    good=spec(field_of("[]Inner", fields=[LEAF])),
+    bad=spec(field_of("[]int32", fields=[LEAF])),
+)
+def fields_on_primitive(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.fields_given and not field.spec.type.has_struct:
+        text = f"{field.spec.type} has no fields; give the type a struct's name, or leave the fields out"
+        yield Finding(field.part, text, "fields")
+
+
+@field_rule(
+    needs=("type",),
+    summary="There are no arrays of records.",
+    good=spec(field_of("records")),
+    bad=spec(field_of("[]records")),
+)
+def array_of_records(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.type.is_array and field.spec.type.element == "records":
+        yield Finding(field.part, "records cannot be the element of an array; put them into a struct", "type")
+
+
+@field_rule(
+    needs=("type", "entityType"),
+    summary="An entity type goes with one type: topicName with string, brokerId with int32, and so on.",
+    good=spec(field_of("[]int32", entityType="brokerId")),
+    bad=spec(field_of("[]int64", entityType="brokerId")),
+)
+def entity_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    entity = field.spec.entity_type
+    if entity is not None and _ENTITY_BASES[entity] != field.spec.type.element:
+        text = f"{entity} goes with {_ENTITY_BASES[entity]}, not {field.spec.type.element}; change one of the two"
+        yield Finding(field.part, text, "entityType")
+
+
+@field_rule(
+    needs=("type", "zeroCopy"),
+    summary="Only bytes can be zeroCopy.",
+    good=spec(field_of("bytes", zeroCopy=True)),
+    bad=spec(field_of("string", zeroCopy=True)),
+)
+def zero_copy_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.zero_copy and str(field.spec.type) != "bytes":
+        yield Finding(field.part, f"{field.spec.type} cannot be zeroCopy; leave it out, only bytes can be", "zeroCopy")
+
+
+@field_rule(
+    needs=("type", "flexibleVersions"),
+    summary="Only string and bytes fields have flexibleVersions of their own.",
+    good=spec(field_of("string", flexibleVersions="none")),
+    bad=spec(field_of("[]string", flexibleVersions="none")),
+)
+def flexible_override_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.flexible_versions is not None and str(field.spec.type) not in ("string", "bytes"):
+        text = f"{field.spec.type} has no flexibleVersions of its own; leave it out, only string and bytes have"
+        yield Finding(field.part, text, "flexibleVersions")
+
+
+@field_rule(
+    needs=("type", "flexibleVersions"),
+    message=("flexibleVersions",),
+    summary="A field's flexibleVersions lie within those of the message.",
+    good=spec(field_of("string", flexibleVersions="3+")),
+    bad=spec(field_of("string", flexibleVersions="1+")),
+)
+def flexible_override_range(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
+    override, whole = field.spec.flexible_versions, draft.message.flexible_versions
+    if override is not None and not whole.contains(override) and str(field.spec.type) in ("string", "bytes"):
+        text = f"flexibleVersions {override} reaches beyond the message's {whole}; write a part of those, or none"
+        yield Finding(field.part, text, "flexibleVersions")
+
+
+@field_rule(
+    needs=("versions", "type"),
+    message=("validVersions",),
+    summary="A field exists in some valid version of its message.",
+    good=spec(field_of("int32", versions="3+")),
+    bad=spec(field_of("int32", versions="9+")),
+    severity="warning",
+    kafka="warning",
+)
+def never_present(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
+    if not _is_inline(field, draft):
+        yield from _never_present(field, "field")
+
+
+@field_rule(
+    needs=("versions", "type"),
+    message=("validVersions",),
+    summary="A struct exists in some valid version of its message.",
+    good=spec(field_of("Inner", versions="3+", fields=[LEAF])),
+    bad=spec(field_of("Inner", versions="9+", fields=[LEAF])),
+)
+def struct_never_present(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
+    if _is_inline(field, draft):
+        yield from _never_present(field, "struct")
+
+
+def _is_inline(field: FieldDraft, draft: Draft) -> bool:
+    """Whether a field brings its struct along."""
+    return field.spec.type.has_struct and field.spec.type.element not in draft.common
+
+
+def _never_present(field: FieldDraft, what: str) -> Iterator[Finding]:
+    if field.present is None or field.within is None:
+        return
+    if field.present.is_empty and not field.within.is_empty:
+        versions = f"its versions are {field.spec.versions}, those around it {field.within}"
+        text = f"the {what} exists in no version: {versions}; widen its versions, or remove it"
+        yield Finding(field.part, text, "versions")
+
+
+@draft_rule(
+    summary="A map key is a field of a struct, not of the message itself.",
+    good=spec(field_of("[]Inner", fields=[field_of("int32", "Leaf", mapKey=True)])),
+    bad=spec(field_of("int32", mapKey=True)),
+)
+def map_key_at_top(draft: Draft) -> Iterator[Finding]:
+    for field in draft.bodies[0].fields:
+        if field.spec.map_key:
+            text = "a field of the message itself cannot be a mapKey; only a field of an array's struct can"
+            yield Finding(field.part, text, "mapKey")
+
+
+@field_rule(
+    needs=("tag", "mapKey"),
+    summary="A map key is not tagged.",
+    good=spec(field_of("[]Inner", versions="2+", fields=[field_of("int32", "Leaf", versions="2+", mapKey=True)])),
+    bad=spec(
+        field_of(
+            "[]Inner",
+            versions="2+",
+            fields=[field_of("int32", "Leaf", versions="2+", mapKey=True, tag=0, taggedVersions="2+")],
+        )
+    ),
+)
+def map_key_tagged(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.map_key and field.spec.tag is not None:
+        yield Finding(field.part, "a tagged field cannot be a mapKey; take the tag or the mapKey away", "mapKey")
+
+
+@body_rule(
+    summary="The struct of a map key is the element of an array.",
+    good=spec(field_of("[]Inner", fields=[field_of("int32", "Leaf", mapKey=True)])),
+    bad=spec(field_of("Inner", fields=[field_of("int32", "Leaf", mapKey=True)])),
+    severity="warning",
+    kafka="warning",
+)
+def map_key_without_array(body: Body, draft: Draft) -> Iterator[Finding]:
+    keys = [field for field in body.fields if field.spec.map_key]
+    if not keys or body.kind not in ("inline", "common"):
+        return
+    uses = [field.spec.type for field in draft.fields if field.spec.type.element == body.spec.name]
+    if uses and not any(type_.is_array for type_ in uses):
+        for field in keys:
+            text = f"{body.spec.name} is never the element of an array, so mapKey has no effect; leave it out"
+            yield Finding(field.part, text, "mapKey")
+
+
+@body_rule(
+    summary="The fields of one message or struct have different names.",
+    good=spec(field_of("int32", versions="0"), field_of("int64", "Beta", versions="1+")),
+    bad=spec(field_of("int32", versions="0"), field_of("int64", versions="1+")),
+)
+def duplicate_field(body: Body, _: Draft) -> Iterator[Finding]:
+    for field, first in repeated(_named(body), lambda it: it.spec.name):
+        text = f"the name was taken in line {first.part.place().line}; choose another, even in other versions"
+        yield Finding(field.part, text)
+
+
+@body_rule(
+    summary="The fields of one message or struct have different names in Python, too.",
+    good=spec(field_of("int32", "FooBar"), field_of("int32", "FooBaz")),
+    bad=spec(field_of("int32", "FooBar"), field_of("int32", "FooBAR")),
+)
+def field_name_clash(body: Body, _: Draft) -> Iterator[Finding]:
+    for field, first in repeated(_named(body), lambda it: attribute_name(it.spec.name)):
+        if first.spec.name != field.spec.name:
+            attribute = attribute_name(field.spec.name)
+            text = f"as {first.spec.name}, the field becomes {attribute!r} in generated code; choose another name"
+            yield Finding(field.part, text)
+
+
+def _named(body: Body) -> Iterator[FieldDraft]:
+    return (field for field in body.fields if "name" not in field.part.broken)

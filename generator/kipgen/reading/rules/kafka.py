@@ -1,0 +1,132 @@
+"""What Kafka's own generator minds beyond the language: rules for specs that are to go upstream (`--kafka`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.reading.rules.examples import ALPHA, field_of, layout, spec
+from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, message_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.reading.draft import Draft, FieldDraft
+
+_MAX_JAVA_INT = 2**31 - 1
+
+
+@message_rule(
+    needs=("type",),
+    summary="Kafka's generator does not know the type layout, which is ours.",
+    good=spec(ALPHA),
+    bad=layout(ALPHA),
+    severity=None,
+)
+def kafka_layout(draft: Draft) -> Iterator[Finding]:
+    if draft.message.is_layout:
+        yield Finding(draft.part, "Kafka's generator refuses the type layout; it is for kipwire alone", "type")
+
+
+@draft_rule(
+    summary="Kafka's generator knows about on fields only, not on messages and common structs.",
+    good=spec(field_of("int32", about="The first letter.")),
+    bad=spec(ALPHA, more='"about": "A probe."'),
+    severity=None,
+)
+def kafka_about(draft: Draft) -> Iterator[Finding]:
+    for body in draft.bodies:
+        if body.kind in ("message", "common") and "about" in body.part.given:
+            yield Finding(body.part, "Kafka's generator refuses about here; write a comment instead", "about")
+
+
+@draft_rule(
+    summary="Kafka's generator does not know reservedTags, our extension of KIP-482.",
+    good=spec(ALPHA, more="// Tag 0 was that of Beta, up to release 2."),
+    bad=spec(ALPHA, more='"reservedTags": [0]'),
+    severity=None,
+)
+def kafka_reserved_tags(draft: Draft) -> Iterator[Finding]:
+    holders = [body.part for body in draft.bodies if body.kind in ("message", "common")]
+    for part in (*holders, *(field.part for field in draft.fields)):
+        if "reservedTags" in part.given:
+            yield Finding(part, "Kafka's generator refuses reservedTags; write a comment instead", "reservedTags")
+
+
+@field_rule(
+    summary="Kafka's generator does not know encoding (KIP-625 was not adopted).",
+    good=spec(ALPHA),
+    bad=spec(field_of("int32", encoding="packed32")),
+    severity=None,
+)
+def kafka_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if "encoding" in field.part.given:
+        yield Finding(field.part, "Kafka's generator refuses encoding; leave it out", "encoding")
+
+
+@field_rule(
+    summary="Kafka's generator does not know elementEncoding, our extension of KIP-625.",
+    good=spec(field_of("[]int32")),
+    bad=spec(field_of("[]int32", elementEncoding="upacked32")),
+    severity=None,
+)
+def kafka_element_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if "elementEncoding" in field.part.given:
+        yield Finding(field.part, "Kafka's generator refuses elementEncoding; leave it out", "elementEncoding")
+
+
+@field_rule(
+    needs=("versions",),
+    summary="Kafka's generator wants versions on every field that has fields of its own, even a tagged one.",
+    good=spec(
+        field_of("Inner", versions="2+", taggedVersions="2+", tag=0, fields=[field_of("int32", "Leaf", versions="2+")])
+    ),
+    bad=spec(
+        '{"name": "Alpha", "type": "Inner", "taggedVersions": "2+", "tag": 0, "fields": [\n'
+        '      {"name": "Leaf", "type": "int32", "versions": "2+"}]}'
+    ),
+    severity=None,
+)
+def kafka_nested_versions(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.fields_given and "versions" not in field.part.given:
+        text = f'Kafka\'s generator needs versions where there are fields; add "versions": "{field.spec.versions}"'
+        yield Finding(field.part, text)
+
+
+@field_rule(
+    needs=("type", "default"),
+    summary="Kafka's generator pastes defaults into Java as they are, so some do not compile.",
+    good=spec(field_of("uint32", default="0x7fffffff")),
+    bad=spec(field_of("uint32", default="0xffffffff")),
+    severity=None,
+)
+def kafka_default_literal(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    default = field.spec.default
+    if field.spec.type.element == "uint32" and isinstance(default, int) and default > _MAX_JAVA_INT:
+        yield Finding(field.part, f"{default} is no int in Java; write at most {_MAX_JAVA_INT}", "default")
+    elif isinstance(default, str) and (not default.isprintable() or '"' in default or "\\" in default):
+        text = "quotes, backslashes and control characters in a default give Java that does not compile"
+        yield Finding(field.part, f"{text}; write the default without them", "default")
+
+
+@field_rule(
+    needs=("type",),
+    summary="Kafka's generator makes Java for arrays of bytes that does not compile.",
+    good=spec(field_of("[]string")),
+    bad=spec(field_of("[]bytes")),
+    severity=None,
+)
+def kafka_bytes_array(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if str(field.spec.type) == "[]bytes":
+        yield Finding(field.part, "Kafka's Java for []bytes does not compile; put the bytes into a struct", "type")
+
+
+@field_rule(
+    needs=("tag", "zeroCopy"),
+    summary="Kafka's generator makes Java for tagged zeroCopy bytes that does not compile.",
+    good=spec(field_of("bytes", versions="2+", taggedVersions="2+", tag=0)),
+    bad=spec(field_of("bytes", versions="2+", taggedVersions="2+", tag=0, zeroCopy=True)),
+    severity=None,
+)
+def kafka_tagged_zero_copy(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.tag is not None and field.spec.zero_copy:
+        yield Finding(field.part, "Kafka's Java for tagged zeroCopy bytes does not compile; leave it out", "zeroCopy")

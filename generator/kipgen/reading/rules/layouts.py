@@ -1,0 +1,213 @@
+"""What a layout has that no other message has, and what it does without: each message and each field by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.language.wire_form import PROPERTIES, REST, VERSION, has_size
+from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, layout, spec
+from kipgen.reading.rules.rule import Finding, draft_rule, layout_field_rule, message_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.reading.draft import Draft, FieldDraft
+
+_CHOICES = (("size", "count"), ("presentIf", "absentIf"), ("sizeOf", "checksum", "constant", "bits"))
+"""The properties of which a field has one at most."""
+
+_WITHOUT = {
+    "sizeOf": ("default", "mapKey", "ignorable", "entityType"),
+    "checksum": ("default", "mapKey", "ignorable", "entityType", "encoding"),
+    "constant": ("default", "mapKey", "ignorable", "entityType", "encoding"),
+    "bits": ("default", "mapKey", "entityType", "encoding"),
+}
+"""The properties that leave a field no attribute of its own, each with what such a field does without."""
+
+
+_NAMES = [one.name for one in PROPERTIES.values()]
+
+
+@draft_rule(
+    summary=f"Only fields of layouts have {', '.join(_NAMES[:-1])} and {_NAMES[-1]}.",
+    good=layout(field_of("string", size="uvarint")),
+    bad=spec(field_of("string", size="uvarint")),
+)
+def layouts_only(draft: Draft) -> Iterator[Finding]:
+    if draft.message.is_layout or "type" in draft.part.broken:
+        return
+    for field in draft.fields:
+        for name in _NAMES:
+            if name in field.part.given and name not in field.part.broken:
+                text = f"{name} belongs to layouts; leave it out, for the type {draft.message.type} has one wire form"
+                yield Finding(field.part, text, name)
+
+
+@message_rule(
+    needs=("type", "apiKey"),
+    summary="A layout has no apiKey: it is in no registry.",
+    good=layout(ALPHA),
+    bad=layout(ALPHA, more='"apiKey": 7'),
+)
+def layout_api_key(draft: Draft) -> Iterator[Finding]:
+    if draft.message.is_layout and draft.message.api_key is not None:
+        yield Finding(draft.part, "a layout is in no registry; leave apiKey out", "apiKey")
+
+
+@message_rule(
+    needs=("type", "flexibleVersions"),
+    summary="A layout has no flexible versions: its bytes are just what its fields say.",
+    good=layout(ALPHA),
+    bad=spec(ALPHA, type_="layout", flexible="2+"),
+)
+def layout_inflexible(draft: Draft) -> Iterator[Finding]:
+    flexible = draft.message.flexible_versions
+    if draft.message.is_layout and not flexible.is_empty:
+        text = f"flexibleVersions of a layout is {flexible}; write none, or leave it out"
+        yield Finding(draft.part, text, "flexibleVersions")
+
+
+@layout_field_rule(
+    needs=("type",),
+    summary="Each property of layouts goes with certain types: size with what has one, count with arrays, and so on.",
+    good=layout(field_of("[]int32", count="varint")),
+    bad=layout(field_of("[]int32", size="varint")),
+)
+def wire_form_type(field: FieldDraft, _draft: Draft) -> Iterator[Finding]:
+    type_ = field.spec.type
+    for name, types, _ in PROPERTIES.values():
+        if name in field.part.given and name not in field.part.broken and not types.have(type_):
+            yield Finding(field.part, f"{type_} cannot have {name}; leave it out, only {types.words} can", name)
+
+
+@layout_field_rule(
+    summary="A field has a size or a count, presentIf or absentIf, and one of sizeOf, checksum, constant and bits.",
+    good=layout(field_of("int8", constant="version")),
+    bad=layout(field_of("int8", constant="version", bits=[{"name": "IsLast", "bits": "0"}])),
+)
+def wire_form_choice(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    for choice in _CHOICES:
+        given = [name for name in choice if name in field.part.given]
+        for name in given[1:]:
+            yield Finding(field.part, f"there is {given[0]} besides; leave one of the two out", name)
+
+
+@layout_field_rule(
+    needs=("type",),
+    summary="An integer that is computed or made of bits is no attribute: it has no default, mapKey or entityType. "
+    "Nor has it an encoding, but for sizeOf; nor ignorable, but for bits.",
+    good=layout(field_of("int32", sizeOf="rest", encoding="packed32")),
+    bad=layout(field_of("int32", sizeOf="rest", default="7")),
+)
+def no_attribute(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    # Nothing is said about an encoding where the type has none anyway.
+    given = field.part.given - (
+        set() if field.spec.type.is_encodable and not field.spec.type.is_array else {"encoding"}
+    )
+    for kind, without in _WITHOUT.items():
+        for name in without if kind in given else ():
+            if name in given and name not in field.part.broken:
+                yield Finding(field.part, f"a field with {kind} has no {name}; leave one of the two out", name)
+
+
+@layout_field_rule(
+    needs=("type", "constant", "versions"),
+    summary="A constant is a value of its type, the number of every version if it is version.",
+    good=layout(field_of("int8", constant="127")),
+    bad=layout(field_of("int8", constant="128")),
+)
+def constant_fits(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    constant, present = field.spec.wire.constant, field.present
+    if constant is None or present is None or present.is_open or not field.spec.type.is_integer:
+        return
+    value = present.highest if constant == VERSION else int(constant)
+    lowest, highest = field.spec.type.range
+    if not lowest <= value <= highest and not present.is_empty:
+        text = f"{value} does not fit {field.spec.type}, which holds {lowest} to {highest}"
+        yield Finding(field.part, f"{text}; write another value, or a wider type", "constant")
+
+
+@layout_field_rule(
+    needs=("type", "bits"),
+    summary="Bits are within their integer: 0 to 7 of an int8, 0 to 31 of an int32 or uint32.",
+    good=layout(field_of("int8", bits=[{"name": "Codec", "bits": "5-7"}])),
+    bad=layout(field_of("int8", bits=[{"name": "Codec", "bits": "6-8"}])),
+)
+def bits_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if not field.spec.type.is_integer:
+        return
+    width = field.spec.type.bits
+    for index, bits in enumerate(field.spec.wire.bits):
+        if bits.highest >= width:
+            text = f"{field.spec.type} has no bit {bits.highest}; write bits from 0 to {width - 1}"
+            yield Finding(field.part, text, "bits", (index, "bits"))
+
+
+@layout_field_rule(
+    needs=("bits",),
+    summary="No bit has two names.",
+    good=layout(field_of("int8", bits=[{"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "3"}])),
+    bad=layout(field_of("int8", bits=[{"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "2"}])),
+)
+def bits_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    owners: dict[int, str] = {}
+    for index, bits in enumerate(field.spec.wire.bits):
+        for bit in range(bits.lowest, bits.highest + 1):
+            owner = owners.setdefault(bit, bits.name)
+            if owner != bits.name:
+                text = f"bit {bit} is {owner}'s already; write others"
+                yield Finding(field.part, text, "bits", (index, "bits"))
+                break
+
+
+@layout_field_rule(
+    needs=("type", "nullableVersions", "versions", "size", "count", "presentIf", "absentIf", "sizeOnlyWith"),
+    summary="A field that may be null can say so: a uvarint, a rest and a size that may be missing cannot, "
+    "so presentIf or absentIf does.",
+    good=layout(
+        field_of("int8", "Flags", bits=[{"name": "IsNull", "bits": "0"}]),
+        field_of("bytes", size="rest", nullableVersions="0+", absentIf="IsNull"),
+    ),
+    bad=layout(field_of("bytes", size="rest", nullableVersions="0+")),
+)
+def null_form(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    wire, type_ = field.spec.wire, field.spec.type
+    form = wire.size or wire.count
+    if not _may_be_null(field) or wire.presence_bit or not (has_size(type_) or type_.is_array):
+        return
+    if form in ("uvarint", REST) or wire.size_only_with:
+        what = "sizeOnlyWith" if form not in ("uvarint", REST) else form
+        text = f"{what} has no way to say null; add presentIf or absentIf, or leave nullableVersions out"
+        yield Finding(field.part, text, "nullableVersions")
+
+
+@layout_field_rule(
+    needs=("type", "nullableVersions", "versions"),
+    summary="A struct of a layout is never null: the marker that tells it belongs to other messages.",
+    good=layout(field_of("Inner", fields=[LEAF])),
+    bad=layout(field_of("Inner", nullableVersions="0+", fields=[LEAF])),
+)
+def null_struct(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.type.is_struct and _may_be_null(field):
+        text = "a struct of a layout cannot be null; leave nullableVersions out, or make it an array with presentIf"
+        yield Finding(field.part, text, "nullableVersions")
+
+
+@layout_field_rule(
+    needs=("type", "nullableVersions", "versions", "sorted", "sameLengthAs"),
+    summary="An array that is sorted, or as long as another, is never null.",
+    good=layout(field_of("[]int32"), field_of("[]int32", "Beta", sameLengthAs="Alpha")),
+    bad=layout(field_of("[]int32"), field_of("[]int32", "Beta", sameLengthAs="Alpha", nullableVersions="0+")),
+)
+def null_order(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    wire = field.spec.wire
+    if field.spec.type.is_array and _may_be_null(field) and (wire.is_sorted or wire.same_length_as):
+        what = "sorted" if wire.is_sorted else "sameLengthAs"
+        text = f"an array with {what} cannot be null; leave nullableVersions out, empty stands for it"
+        yield Finding(field.part, text, "nullableVersions")
+
+
+def _may_be_null(field: FieldDraft) -> bool:
+    """Whether there is a version in which the field may be null."""
+    versions = field.spec.versions if field.present is None else field.present
+    return not versions.intersect(field.spec.nullable_versions).is_empty

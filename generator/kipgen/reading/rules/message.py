@@ -1,0 +1,100 @@
+"""What a message's own properties demand of each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.language.versions import MAX_VERSION, Versions
+from kipgen.reading.rules.examples import spec
+from kipgen.reading.rules.rule import Finding, message_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.reading.draft import Draft
+
+
+@message_rule(
+    needs=("validVersions",),
+    summary="validVersions has a highest version.",
+    good=spec(valid="0-3"),
+    bad=spec(valid="0+"),
+)
+def valid_versions_closed(draft: Draft) -> Iterator[Finding]:
+    valid = draft.message.valid_versions
+    if MAX_VERSION in valid:
+        text = f"validVersions is {valid}, without an end; write its highest version, as in {valid.lowest}-5"
+        yield Finding(draft.part, text, "validVersions")
+
+
+@message_rule(
+    needs=("flexibleVersions",),
+    summary="flexibleVersions is none or has no end: a message does not go back to inflexible versions (KIP-482).",
+    good=spec(flexible="2+"),
+    bad=spec(flexible="2-3"),
+)
+def flexible_versions_open(draft: Draft) -> Iterator[Finding]:
+    flexible = draft.message.flexible_versions
+    # A layout has none at all, and a rule of its own says so.
+    if not (flexible.is_empty or flexible.is_open or draft.message.is_layout):
+        text = f"flexibleVersions is {flexible}; write {flexible.lowest}+, or none"
+        yield Finding(draft.part, text, "flexibleVersions")
+
+
+@message_rule(
+    needs=("type", "listeners"),
+    summary="Only a request names listeners.",
+    good=spec(name="ProbeRequest", type_="request", more='"listeners": ["broker"]'),
+    bad=spec(name="ProbeResponse", type_="response", more='"listeners": ["broker"]'),
+)
+def listeners_on_request(draft: Draft) -> Iterator[Finding]:
+    if draft.message.listeners and draft.message.type != "request":
+        text = f"a message of type {draft.message.type} has listeners; leave them out, only requests have them"
+        yield Finding(draft.part, text, "listeners")
+
+
+@message_rule(
+    needs=("type", "latestVersionUnstable"),
+    summary="Only a request says that its latest version is unstable.",
+    good=spec(name="ProbeRequest", type_="request", more='"latestVersionUnstable": true'),
+    bad=spec(name="ProbeResponse", type_="response", more='"latestVersionUnstable": true'),
+)
+def unstable_on_request(draft: Draft) -> Iterator[Finding]:
+    if draft.message.latest_version_unstable and draft.message.type != "request":
+        text = f"a message of type {draft.message.type} has latestVersionUnstable; say it in the request only"
+        yield Finding(draft.part, text, "latestVersionUnstable")
+
+
+@message_rule(
+    needs=("type", "apiKey"),
+    summary="Coordinator keys and values have an apiKey: the number that stands before the key in the log.",
+    good=spec(name="ProbeValue", type_="coordinator-value", more='"apiKey": 7'),
+    bad=spec(name="ProbeValue", type_="coordinator-value"),
+)
+def coordinator_api_key(draft: Draft) -> Iterator[Finding]:
+    if draft.message.type.startswith("coordinator-") and draft.message.api_key is None:
+        yield Finding(draft.part, f"a message of type {draft.message.type} has no apiKey; give it one")
+
+
+@message_rule(
+    needs=("type", "validVersions"),
+    summary="A coordinator key has version 0 only: the log has no room for a key's version.",
+    good=spec(name="ProbeKey", type_="coordinator-key", valid="0", flexible="none", more='"apiKey": 7'),
+    bad=spec(name="ProbeKey", type_="coordinator-key", valid="0-1", flexible="none", more='"apiKey": 7'),
+)
+def coordinator_key_version(draft: Draft) -> Iterator[Finding]:
+    if draft.message.type == "coordinator-key" and draft.message.valid_versions != Versions(0, 0):
+        text = f"validVersions of a coordinator key is {draft.message.valid_versions}; write 0"
+        yield Finding(draft.part, text, "validVersions")
+
+
+@message_rule(
+    needs=("type", "flexibleVersions"),
+    summary="A coordinator key has no flexible versions: its bytes are compared by the log's compaction.",
+    good=spec(name="ProbeKey", type_="coordinator-key", valid="0", flexible="none", more='"apiKey": 7'),
+    bad=spec(name="ProbeKey", type_="coordinator-key", valid="0", flexible="0+", more='"apiKey": 7'),
+)
+def coordinator_key_inflexible(draft: Draft) -> Iterator[Finding]:
+    if draft.message.type == "coordinator-key" and not draft.message.flexible_versions.is_empty:
+        text = f"flexibleVersions of a coordinator key is {draft.message.flexible_versions}; write none"
+        yield Finding(draft.part, text, "flexibleVersions")

@@ -1,0 +1,199 @@
+"""What the messages of one folder demand of each other: the registry of a generated package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.language.names import module_name
+from kipgen.reading.rules.examples import ALPHA, spec
+from kipgen.reading.rules.rule import Entry, Finding, Folder, folder_rule, repeated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.reading.draft import Part
+
+_PARTNERS = {
+    "request": "response",
+    "response": "request",
+    "coordinator-key": "coordinator-value",
+    "coordinator-value": "coordinator-key",
+}
+_REGISTERED = frozenset({"request", "response", "metadata"})
+_UNREGISTERED = frozenset({"header", "data", "layout"})
+_Key = tuple[str, str, int]
+"""The registry, the message type in it, and the API key."""
+
+
+def _request(name: str = "ProbeRequest", key: int = 900) -> str:
+    return spec(name=name, type_="request", more=f'"apiKey": {key}')
+
+
+def _response(name: str = "ProbeResponse", key: int = 900, valid: str = "0-3") -> str:
+    return spec(name=name, type_="response", valid=valid, more=f'"apiKey": {key}')
+
+
+_PAIR = (_request(), _response())
+
+
+@folder_rule(
+    summary="In a package, requests, responses and metadata records have an apiKey.",
+    good=spec(name="ProbeRecord", type_="metadata", more='"apiKey": 5'),
+    bad=spec(name="ProbeRecord", type_="metadata"),
+)
+def api_key_missing(folder: Folder) -> Iterator[Finding]:
+    for entry in folder.entries:
+        message, part = entry.draft.message, entry.draft.part
+        if _lacks_key(entry) and part.broken.isdisjoint(("type", "apiKey")):
+            yield Finding(part, f"a message of type {message.type} needs an apiKey to be found by; give it one")
+
+
+@folder_rule(
+    summary="An API key stands for one message of its type: in the package for requests and responses, "
+    "in its own folder for metadata and coordinator records.",
+    good=(*_PAIR, _request("OtherRequest", 901), _response("OtherResponse", 901)),
+    bad=(*_PAIR, _request("OtherRequest", 900)),
+)
+def api_key_taken(folder: Folder) -> Iterator[Finding]:
+    for (entry, key), (first, _) in repeated(_registered(folder), lambda it: it[1]):
+        text = f"apiKey {key[2]} is that of {first.draft.message.name} ({first.draft.part.place('apiKey')})"
+        yield Finding(entry.draft.part, f"{text}; choose another", "apiKey")
+
+
+@folder_rule(
+    summary="A request and a response, a coordinator key and a coordinator value with one apiKey go together.",
+    good=_PAIR,
+    bad=_request(),
+)
+def pair_missing(folder: Folder) -> Iterator[Finding]:
+    if not folder.is_complete or any(_lacks_key(entry) for entry in folder.entries):
+        return  # the partner may be one of those that are not known well enough
+    registered = {key: entry for entry, key in _registered(folder)}
+    for (registry, type_, api_key), entry in registered.items():
+        partner = _PARTNERS.get(type_)
+        if partner is not None and (registry, partner, api_key) not in registered:
+            text = f"there is no {partner} with apiKey {api_key}; add it, or correct the apiKey"
+            yield Finding(entry.draft.part, text, "apiKey")
+
+
+@folder_rule(
+    summary="In a package, a request's name ends in Request; the API is named by the rest.",
+    good=_PAIR,
+    bad=(_request("ProbeQuestion"), _response()),
+)
+def request_name(folder: Folder) -> Iterator[Finding]:
+    for entry, (_registry, type_, _api_key) in _registered(folder):
+        message, part = entry.draft.message, entry.draft.part
+        if type_ == "request" and not message.name.endswith("Request") and "name" not in part.broken:
+            yield Finding(part, f"the request's name does not end in Request; write {message.name}Request, say")
+
+
+@folder_rule(
+    summary="In a package, a response is named as its request, but ends in Response.",
+    good=_PAIR,
+    bad=(_request(), _response("ProbeAnswer")),
+)
+def response_name(folder: Folder) -> Iterator[Finding]:
+    for request, response in _pairs(folder):
+        parts = (request.draft.part, response.draft.part)
+        asked, answered = request.draft.message.name, response.draft.message.name
+        if any("name" in part.broken for part in parts) or not asked.endswith("Request"):
+            continue
+        due = f"{asked.removesuffix('Request')}Response"
+        if answered != due:
+            yield Finding(response.draft.part, f"this is the response of {asked}; name it {due}")
+
+
+@folder_rule(
+    summary="A request and its response have the same validVersions and flexibleVersions.",
+    good=_PAIR,
+    bad=(_request(), _response(valid="0-2")),
+)
+def pair_versions(folder: Folder) -> Iterator[Finding]:
+    for request, response in _pairs(folder):
+        asked, answered = request.draft.message, response.draft.message
+        broken = request.draft.part.broken | response.draft.part.broken
+        if "validVersions" not in broken and asked.valid_versions != answered.valid_versions:
+            text = f"validVersions is {answered.valid_versions}, but {asked.valid_versions} in {asked.name}"
+            yield _unequal(response.draft.part, text, "validVersions")
+        retired = request.draft.is_retired or response.draft.is_retired
+        if not retired and "flexibleVersions" not in broken and asked.flexible_versions != answered.flexible_versions:
+            text = f"flexibleVersions is {answered.flexible_versions}, but {asked.flexible_versions} in {asked.name}"
+            yield _unequal(response.draft.part, text, "flexibleVersions")
+
+
+def _unequal(part: Part, text: str, property_: str) -> Finding:
+    return Finding(part, f"{text}; write the same in both", property_)
+
+
+@folder_rule(
+    summary="In a package, a coordinator key's name ends in Key, a value's in Value; the record is named by the rest.",
+    good=(
+        spec(name="ProbeKey", type_="coordinator-key", valid="0", flexible="none", more='"apiKey": 3'),
+        spec(name="ProbeValue", type_="coordinator-value", valid="0", flexible="0+", more='"apiKey": 3'),
+    ),
+    bad=(
+        spec(name="ProbeKey", type_="coordinator-key", valid="0", flexible="none", more='"apiKey": 3'),
+        spec(name="ProbeContent", type_="coordinator-value", valid="0", flexible="0+", more='"apiKey": 3'),
+    ),
+)
+def coordinator_name(folder: Folder) -> Iterator[Finding]:
+    suffixes = {"coordinator-key": "Key", "coordinator-value": "Value"}
+    for entry in folder.entries:
+        message, part = entry.draft.message, entry.draft.part
+        suffix = suffixes.get(message.type, "")
+        if not message.name.endswith(suffix) and part.broken.isdisjoint(("name", "type")):
+            yield Finding(part, f"the name of a {message.type} ends in {suffix}; write {message.name}{suffix}, say")
+
+
+@folder_rule(
+    summary="The messages of a package have different names.",
+    good=(spec(name="Probe"), spec(name="Other")),
+    bad=(spec(name="Probe"), spec(ALPHA.replace("Alpha", "Beta"), name="Probe")),
+)
+def message_name_taken(folder: Folder) -> Iterator[Finding]:
+    for entry, first in repeated(_named(folder), lambda it: it.draft.message.name):
+        text = f"there is a message of this name already ({first.draft.part.place()}); rename one of the two"
+        yield Finding(entry.draft.part, text)
+
+
+@folder_rule(
+    summary="The messages of a package have different module names, too.",
+    good=(spec(name="FooBar"), spec(name="FooBaz")),
+    bad=(spec(name="FooBar"), spec(name="FooBAR")),
+)
+def module_name_clash(folder: Folder) -> Iterator[Finding]:
+    for entry, other in repeated(_named(folder), lambda it: module_name(it.draft.message.name)):
+        name, first = entry.draft.message.name, other.draft.message
+        if first.name != name:
+            clash = f"as {first.name} ({first.place}), the message becomes the module {module_name(name)!r}"
+            yield Finding(entry.draft.part, f"{clash}; rename one of the two")
+
+
+def _lacks_key(entry: Entry) -> bool:
+    return entry.draft.message.type in _REGISTERED and entry.draft.message.api_key is None
+
+
+def _named(folder: Folder) -> Iterator[Entry]:
+    return (entry for entry in folder.entries if "name" not in entry.draft.part.broken)
+
+
+def _registered(folder: Folder) -> Iterator[tuple[Entry, _Key]]:
+    """The messages that are found by an API key, each with that key; one folder is one registry of records."""
+    for entry in folder.entries:
+        message = entry.draft.message
+        if message.api_key is None or "type" in entry.draft.part.broken or message.type in _UNREGISTERED:
+            continue
+        registry = "" if message.type in ("request", "response") else entry.folder
+        yield entry, (registry, message.type, message.api_key)
+
+
+def _pairs(folder: Folder) -> Iterator[tuple[Entry, Entry]]:
+    """Each request with its response, where it is clear which belong together."""
+    by_key: dict[_Key, list[Entry]] = {}
+    for entry, key in _registered(folder):
+        by_key.setdefault(key, []).append(entry)
+    for (registry, type_, api_key), requests in by_key.items():
+        responses = by_key.get((registry, "response", api_key), [])
+        if type_ == "request" and len(requests) == len(responses) == 1:
+            yield requests[0], responses[0]

@@ -1,0 +1,249 @@
+"""What a rule is, and how a plain function becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NotRequired, TypedDict, TypeVar, Unpack
+
+from kipgen.language.problems import Problem, Severity
+from kipgen.reading.draft import Body, Draft, FieldDraft, Part
+from kipgen.reading.enum_spec import EnumDraft
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule objects to; the rule itself adds its id and severity."""
+
+    part: Part
+    text: str
+    """What is wrong; what would be right."""
+    property: str = "name"
+    """The property that the place is taken from."""
+    below: tuple[str | int, ...] = ()
+    """The way on from there, to a part of the property's value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message of a folder of specs."""
+
+    draft: Draft
+    folder: str
+    """Its own folder; one folder is one registry of metadata or coordinator records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The messages of a folder of specs, its sub-folders included."""
+
+    entries: tuple[Entry, ...]
+    is_complete: bool
+    """Whether name, type and key of every file are known; if not, nothing can be said to be missing."""
+    enums: tuple[EnumDraft, ...] = ()
+
+
+T = TypeVar("T")
+Check = Callable[[Draft], Iterable[Finding]]
+PartCheck = Callable[[T, Draft], Iterable[Finding]]
+FolderCheck = Callable[[Folder], Iterable[Finding]]
+EnumCheck = Callable[[EnumDraft], Iterable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of the language. Rules without a check are enforced while a file is read."""
+
+    id: str
+    summary: str
+    good: tuple[str, ...]
+    """Specs that obey it, one text a file."""
+    bad: tuple[str, ...]
+    """Specs that break it, and no other rule."""
+    severity: Severity | None = "error"
+    """How bad it is by the language itself; None if only Kafka's generator minds."""
+    kafka: Severity | None = "error"
+    """How bad it is in a spec that is meant for Kafka's own generator."""
+    check: Check | None = None
+    folder_check: FolderCheck | None = None
+    enum_check: EnumCheck | None = None
+
+    def severity_for(self, kafka: bool) -> Severity | None:
+        return self.kafka if kafka else self.severity
+
+    def judge(self, draft: Draft, kafka: bool) -> Iterator[Problem]:
+        """What the rule finds in one message."""
+        return self._problems(self.check, draft, kafka)
+
+    def judge_folder(self, folder: Folder, kafka: bool) -> Iterator[Problem]:
+        """What the rule finds between the messages of a folder."""
+        return self._problems(self.folder_check, folder, kafka)
+
+    def judge_enum(self, draft: EnumDraft, kafka: bool) -> Iterator[Problem]:
+        """What the rule finds in one enum."""
+        return self._problems(self.enum_check, draft, kafka)
+
+    def _problems(self, check: Callable[[T], Iterable[Finding]] | None, judged: T, kafka: bool) -> Iterator[Problem]:
+        severity = self.severity_for(kafka)
+        if check is None or severity is None:
+            return
+        for finding in check(judged):
+            place = finding.part.place(finding.property, *finding.below)
+            yield Problem(place, finding.part.names, self.id, finding.text, severity)
+
+
+class Profile(TypedDict):
+    """All of a rule but its check and its id, as the decorators take it."""
+
+    summary: str
+    good: str | tuple[str, ...]
+    bad: str | tuple[str, ...]
+    severity: NotRequired[Severity | None]
+    kafka: NotRequired[Severity | None]
+
+
+def reading_rule(id_: str, **profile: Unpack[Profile]) -> Rule:
+    """A rule that is enforced while a file is read."""
+    return _rule(id_, profile)
+
+
+def repeated(items: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
+    """The items whose key an earlier one has, each with the first one that has it."""
+    first: dict[object, T] = {}
+    for item in items:
+        earlier = first.setdefault(key(item), item)
+        if earlier is not item:
+            yield item, earlier
+
+
+# The decorators. A rule is called as the function that it is made of, with hyphens: `tag_gap` makes the rule `tag-gap`.
+
+
+def message_rule(needs: tuple[str, ...], **profile: Unpack[Profile]) -> Callable[[Check], Rule]:
+    """Make a rule of a function that judges a message by its own properties.
+
+    Args:
+        needs: the properties that it looks at; it is not asked when one of them is known to be wrong. Nor is it asked
+            about a retired message.
+        profile: how the rule is explained.
+    """
+    return _of_drafts(lambda draft: not draft.is_retired and draft.part.broken.isdisjoint(needs), profile)
+
+
+def draft_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
+    """Make a rule of a function that judges a whole message with its structs."""
+    return _of_drafts(lambda _: True, profile)
+
+
+def layout_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
+    """Make a rule of a function that judges a whole layout; not asked while something about a field is wrong."""
+    return _of_drafts(lambda draft: _is_layout(draft) and not _is_any_broken(draft.fields), profile)
+
+
+def field_rule(
+    needs: tuple[str, ...] = (), message: tuple[str, ...] = (), **profile: Unpack[Profile]
+) -> Callable[[PartCheck[FieldDraft]], Rule]:
+    """Make a rule of a function that judges a field by its own properties and by those of its message.
+
+    Args:
+        needs: the field's properties that it looks at; it is not asked when one of them is known to be wrong.
+        message: the message's properties that it looks at; likewise, and not in a retired message either.
+        profile: how the rule is explained.
+    """
+
+    def fields(draft: Draft) -> Iterator[FieldDraft]:
+        if not message or (not draft.is_retired and draft.part.broken.isdisjoint(message)):
+            yield from _unbroken(draft.fields, needs)
+
+    return _of_parts(fields, profile)
+
+
+def layout_field_rule(
+    needs: tuple[str, ...] = (), **profile: Unpack[Profile]
+) -> Callable[[PartCheck[FieldDraft]], Rule]:
+    """Make a rule of a function that judges a field of a layout; the arguments are those of `field_rule`."""
+    return _of_parts(lambda draft: _unbroken(draft.fields, needs) if _is_layout(draft) else (), profile)
+
+
+def body_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[Body]], Rule]:
+    """Make a rule of a function that judges the fields of one message or struct together."""
+    return _of_parts(lambda draft: draft.bodies, profile)
+
+
+def layout_body_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[Body]], Rule]:
+    """Make a rule of a function that judges the fields of a layout, or of a struct in it, together.
+
+    It is not asked while something about one of these fields is known to be wrong.
+    """
+
+    def bodies(draft: Draft) -> Iterator[Body]:
+        if _is_layout(draft):
+            yield from (body for body in draft.bodies if not _is_any_broken(body.fields))
+
+    return _of_parts(bodies, profile)
+
+
+def folder_rule(**profile: Unpack[Profile]) -> Callable[[FolderCheck], Rule]:
+    """Make a rule of a function that judges the messages of a folder together."""
+    return lambda check: _rule(_id_of(check), profile, folder_check=check)
+
+
+def _of_drafts(is_asked: Callable[[Draft], bool], profile: Profile) -> Callable[[Check], Rule]:
+    """The decorator for functions that are asked about some messages."""
+    return lambda judge: _rule(_id_of(judge), profile, lambda draft: judge(draft) if is_asked(draft) else ())
+
+
+def _of_parts(parts: Callable[[Draft], Iterable[T]], profile: Profile) -> Callable[[PartCheck[T]], Rule]:
+    """The decorator for functions that are asked about some parts of a message."""
+
+    def decorate(judge: PartCheck[T]) -> Rule:
+        def check(draft: Draft) -> Iterator[Finding]:
+            for part in parts(draft):
+                yield from judge(part, draft)
+
+        return _rule(_id_of(judge), profile, check)
+
+    return decorate
+
+
+def _unbroken(fields: Iterable[FieldDraft], needs: Iterable[str]) -> Iterator[FieldDraft]:
+    return (field for field in fields if field.part.broken.isdisjoint(needs))
+
+
+def _is_any_broken(fields: Iterable[FieldDraft]) -> bool:
+    return any(field.part.broken for field in fields)
+
+
+def enum_rule(**profile: Unpack[Profile]) -> Callable[[EnumCheck], Rule]:
+    """Make a rule of a function that judges an enum."""
+    return lambda check: _rule(_id_of(check), profile, enum_check=check)
+
+
+def _is_layout(draft: Draft) -> bool:
+    """Whether the message is known to be a layout that has versions."""
+    return draft.message.is_layout and not draft.is_retired and draft.part.broken.isdisjoint(("type", "validVersions"))
+
+
+def _id_of(function: Callable[..., object]) -> str:
+    return function.__name__.replace("_", "-")
+
+
+def _rule(
+    id_: str,
+    profile: Profile,
+    check: Check | None = None,
+    folder_check: FolderCheck | None = None,
+    enum_check: EnumCheck | None = None,
+) -> Rule:
+    good, bad = profile["good"], profile["bad"]
+    return Rule(
+        id=id_,
+        summary=profile["summary"],
+        good=(good,) if isinstance(good, str) else good,
+        bad=(bad,) if isinstance(bad, str) else bad,
+        severity=profile.get("severity", "error"),
+        kafka=profile.get("kafka", "error"),
+        check=check,
+        folder_check=folder_check,
+        enum_check=enum_check,
+    )

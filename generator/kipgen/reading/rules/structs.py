@@ -1,0 +1,207 @@
+"""The structs of a message: one flat name space of inline and common structs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.reading.rules.examples import LEAF, field_of, spec, struct_named
+from kipgen.reading.rules.rule import Finding, draft_rule, repeated
+from kipgen.reading.source import MAX_DEPTH
+from kipwire.types import TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.reading.draft import Body, Draft, FieldDraft
+
+MAX_STRUCTS = MAX_DEPTH // 2
+"""How deep common structs may stand one in another: as inline ones, which take two levels of a file each."""
+
+_SHARED = struct_named("Shared", LEAF)
+
+
+def _chain(count: int) -> tuple[str, ...]:
+    """Common structs S1, S2 and so on, each in the one before."""
+    users = [struct_named(f"S{number}", field_of(f"S{number + 1}", "Next")) for number in range(1, count)]
+    return (*users, struct_named(f"S{count}"))
+
+
+@draft_rule(
+    summary="A struct that several fields use is a common struct; an inline struct has one use.",
+    good=spec(field_of("Shared"), field_of("[]Shared", "Beta"), common=(_SHARED,)),
+    bad=spec(field_of("Inner", fields=[LEAF]), field_of("[]Inner", "Beta", fields=[])),
+)
+def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
+    inline = (body for body in draft.bodies if body.kind == "inline" and not _in_common_struct(body))
+    for body, first in repeated((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
+        text = f"{body.spec.name} is used in line {first.part.place('type').line} already"
+        yield Finding(body.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
+
+
+@draft_rule(
+    summary="The structs that a common struct uses are common structs, too.",
+    good=spec(field_of("Outer"), common=(struct_named("Outer", field_of("Shared", "Inside")), _SHARED)),
+    bad=spec(field_of("Outer"), common=(struct_named("Outer", field_of("Inner", "Inside", fields=[])),)),
+)
+def inline_in_common(draft: Draft) -> Iterator[Finding]:
+    for body in draft.bodies:
+        for field in body.fields if body.kind == "common" else ():
+            type_ = field.spec.type
+            if type_.has_struct and type_.element not in draft.common and "type" not in field.part.broken:
+                text = f"{type_.element} is used by the common struct {body.spec.name}"
+                yield Finding(field.part, f"{text}; move its definition to commonStructs", "type")
+
+
+@draft_rule(
+    summary="A field that uses a common struct has no fields of its own.",
+    good=spec(field_of("Shared"), common=(_SHARED,)),
+    bad=spec(field_of("Shared", fields=[LEAF]), common=(_SHARED,)),
+)
+def common_struct_fields(draft: Draft) -> Iterator[Finding]:
+    for field, struct in _common_uses(draft):
+        if field.fields_given:
+            text = f"{struct.spec.name} is a common struct (line {struct.part.place().line}), with its fields there"
+            yield Finding(field.part, f"{text}; leave these out", "fields")
+
+
+@draft_rule(
+    summary="A common struct exists in all versions in which it is used.",
+    good=spec(field_of("Shared", versions="1+"), common=(struct_named("Shared", versions="1+"),)),
+    bad=spec(field_of("Shared"), common=(struct_named("Shared", versions="1+"),)),
+)
+def common_struct_versions(draft: Draft) -> Iterator[Finding]:
+    for field, struct in _common_uses(draft):
+        if field.present is None or "versions" in struct.part.broken:
+            continue
+        if not struct.spec.versions.contains(field.present):
+            name = struct.spec.name
+            text = f"the field exists in versions {field.present}, but {name} in {struct.spec.versions} only"
+            yield Finding(field.part, f"{text}; widen {name}'s versions", "versions")
+
+
+@draft_rule(
+    summary="No struct contains itself, directly or through others.",
+    good=spec(field_of("Node"), common=(struct_named("Node"),)),
+    bad=spec(field_of("Node"), common=(struct_named("Node", field_of("[]Node", "Next")),)),
+)
+def recursive_struct(draft: Draft) -> Iterator[Finding]:
+    common = draft.common
+    depths = _depths(common)
+    reported: set[str] = set()
+    for name, struct in common.items():
+        circle = () if name in depths or name in reported else _way_back(name, common)
+        if circle and reported.isdisjoint(circle):
+            reported.update(circle)
+            way = " -> ".join((*circle, name))
+            yield Finding(struct.part, f"{name} contains itself ({way}); take one of these fields out")
+
+
+@draft_rule(
+    summary=f"Common structs stand one in another at most {MAX_STRUCTS} deep.",
+    good=spec(field_of("S1"), common=_chain(MAX_STRUCTS)),
+    bad=spec(field_of("S1"), common=_chain(MAX_STRUCTS + 1)),
+)
+def struct_depth(draft: Draft) -> Iterator[Finding]:
+    common = draft.common
+    for name, depth in _depths(common).items():
+        if depth == MAX_STRUCTS + 1:  # those that use it are too deep because of it
+            text = f"in {name} structs stand one in another {depth} deep, and {MAX_STRUCTS} is the most"
+            yield Finding(common[name].part, f"{text}; put the fields of some into the struct that uses them")
+
+
+@draft_rule(
+    summary="Common structs have different names.",
+    good=spec(field_of("Shared"), common=(_SHARED,)),
+    bad=spec(field_of("Shared"), common=(struct_named("Shared"), struct_named("Shared"))),
+)
+def duplicate_struct(draft: Draft) -> Iterator[Finding]:
+    for body in draft.bodies:
+        if body.kind == "common" and "name" not in body.part.broken:
+            first = draft.common[body.spec.name]
+            if first is not body:
+                text = f"there is a common struct of this name in line {first.part.place().line}; rename one"
+                yield Finding(body.part, text)
+
+
+@draft_rule(
+    summary="A struct is not named as its message: both become classes of one module.",
+    good=spec(field_of("ProbeAlpha", fields=[])),
+    bad=spec(field_of("Probe", fields=[])),
+)
+def struct_name_clash(draft: Draft) -> Iterator[Finding]:
+    for body in draft.bodies:
+        if body.kind in ("inline", "common") and body.spec.name == draft.message.name and body.spec.name:
+            text = f"{body.spec.name} is the message's name; give the struct another"
+            yield Finding(body.part, text, "type" if body.kind == "inline" else "name")
+
+
+@draft_rule(
+    summary="A struct has a definition. Without one it is empty, which is mostly a slip such as INT32 for int32.",
+    good=spec(field_of("Inner", fields=[])),
+    bad=spec(field_of("INT32")),
+    severity="warning",
+    kafka="warning",
+)
+def undefined_struct(draft: Draft) -> Iterator[Finding]:
+    defined = {body.spec.name for body in draft.bodies if body.kind == "common" or "fields" in body.part.given}
+    for body in draft.bodies:
+        if body.kind != "inline" or body.spec.name in defined or _in_common_struct(body):
+            continue
+        if body.part.broken.isdisjoint(("type", "fields")):
+            name = body.spec.name
+            hint = f"write {name.lower()} for the primitive" if name.lower() in TYPES else "give it fields"
+            text = f"the struct {name} is not defined and taken as empty; {hint}"
+            yield Finding(body.part, text, "type")
+
+
+def _in_common_struct(body: Body) -> bool:
+    return body.part.path[:1] == ("commonStructs",)
+
+
+def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, Body]]:
+    common = draft.common
+    for field in draft.fields:
+        struct = common.get(field.spec.type.element)
+        if struct is not None:
+            yield field, struct
+
+
+def _uses(struct: Body, common: dict[str, Body]) -> set[str]:
+    """The common structs that its fields have."""
+    return {field.spec.type.element for field in struct.fields} & common.keys()
+
+
+def _depths(common: dict[str, Body]) -> dict[str, int]:
+    """How deep common structs stand one in another, by the outermost; those that lead into a circle have no depth."""
+    left = {name: _uses(struct, common) for name, struct in common.items()}
+    users: dict[str, list[str]] = {name: [] for name in common}
+    for name, used in left.items():
+        for one in used:
+            users[one].append(name)
+    depths = {name: 1 for name, used in left.items() if not used}
+    waiting = list(depths)
+    for name in waiting:  # which grows: a loop, since a chain may be longer than what Python lets functions nest
+        for user in users[name]:
+            left[user].remove(name)
+            if not left[user]:
+                # Last of what it uses; none of it is deeper, as shallow structs are done first.
+                depths[user] = depths[name] + 1
+                waiting.append(user)
+    return depths
+
+
+def _way_back(name: str, common: dict[str, Body]) -> tuple[str, ...]:
+    """The common structs on a way from one to itself; empty if there is no such way."""
+    before: dict[str, str] = {}
+    waiting = [name]
+    for one in waiting:  # which grows
+        for used in sorted(_uses(common[one], common)):
+            if used == name:
+                way = [one]
+                while way[-1] != name:
+                    way.append(before[way[-1]])
+                return tuple(reversed(way))
+            if used not in before:
+                before[used] = one
+                waiting.append(used)
+    return ()

@@ -1,0 +1,179 @@
+"""Whether a document has the shape of a message spec, as schemas/message-spec.schema.json says it.
+
+Texts with a grammar of their own (version ranges, types, names, encodings) have patterns in the schema for the sake of
+editors; here they are left to `parse`, which explains better what is wrong with them.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from kipgen.language.problems import Problem
+from kipgen.reading.source import Document, JsonPath, WrittenFloat
+from kipgen.resources import schema_path
+from kipwire.tools.words import did_you_mean, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_KINDS = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "null": "null",
+    "number": "a number",
+    "object": "an object",
+    "string": "a text",
+}
+_RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "tag-range"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is wrong with a document's shape, and the values that nothing more needs to be said about."""
+
+    problems: tuple[Problem, ...]
+    broken: frozenset[JsonPath]
+
+
+def check_shape(document: Document, schema: Path | None = None) -> Shape:
+    """Check a document against a JSON Schema; that of message specs if none is given."""
+    problems: list[Problem] = []
+    broken: set[JsonPath] = set()
+    instance: Any = document.value
+    errors: Iterable[Any] = _validator(schema or schema_path()).iter_errors(instance)
+    for error in errors:
+        for problem, path in _translate(document, error):
+            if path not in broken:
+                problems.append(problem)
+                broken.add(path)
+                broken.update(_meant_instead(document, path))
+    return Shape(tuple(problems), frozenset(broken))
+
+
+def shown(value: object) -> str:
+    """A value of a spec as it is shown in a problem."""
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    if isinstance(value, WrittenFloat):
+        return value.written
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def one_of(words: Iterable[object]) -> str:
+    """The words as a choice: `a, b or c`."""
+    *most, last = (shown(word) if isinstance(word, bool) else str(word) for word in words)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+@functools.cache
+def _validator(schema: Path) -> Draft202012Validator:
+    return Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+
+
+def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPath]]:
+    """One error of jsonschema as problems of ours, each with the path that it settles."""
+    path: JsonPath = tuple(error.absolute_path)
+    name = path[-1] if path else ""
+    value = error.instance
+    about = document.subject(path)
+    if error.validator == "required":
+        for missing in error.validator_value:
+            if missing not in value:
+                text = f"{missing!r} is missing{_hint(error.schema, missing)}"
+                name_path = (*path, "name")
+                place = document.place(name_path if name_path in document.value_offsets else path)
+                yield Problem(place, about, "missing-property", text), (*path, missing)
+    elif error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        for unknown in value:
+            if unknown not in known:
+                place = document.key_place((*path, unknown))
+                text = f"there is no property {unknown!r} here{_guess(unknown, known)}"
+                yield Problem(place, about, "unknown-property", text), (*path, unknown)
+    elif error.validator == "type":
+        kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+        # The kind that is meant comes first; the others are only let through.
+        due = kinds if name in ("encoding", "elementEncoding") else kinds[:1]
+        text = f"{_label(name)} is {_kind_of(value)}; write {one_of(_KINDS[kind] for kind in due)}"
+        yield Problem(document.place(path), about, "wrong-kind", text), path
+    elif error.validator == "enum":
+        text = f"{_label(name)} is {shown(value)}{_guess(value, error.validator_value)}"
+        yield Problem(document.place(path), about, "unknown-word", text), path
+    elif error.validator in ("minimum", "maximum"):
+        property_ = next(step for step in reversed(path) if isinstance(step, str))
+        yield Problem(document.place(path), about, *out_of_range(property_, value)), path
+    elif error.validator == "pattern" and "minimum" in error.schema:
+        text = f"{_label(name)} is {shown(value)}; write a whole number"
+        yield Problem(document.place(path), about, "wrong-kind", text), path
+    elif error.validator == "minProperties":
+        text = "the object is empty; give each version of the field an encoding, or leave the property out"
+        yield Problem(document.place(path), about, "encoding-coverage", text), path
+    elif error.validator != "pattern":
+        yield Problem(document.place(path), about, "wrong-kind", error.message), path
+
+
+def limits(name: str) -> tuple[int, int]:
+    """The lowest and the highest value of a property that is a whole number."""
+    lowest, highest = (_described(name)[word] for word in ("minimum", "maximum"))
+    return lowest, highest
+
+
+def out_of_range(name: str, value: object) -> tuple[str, str]:
+    """The rule and the text for a number that does not fit its number of bits."""
+    lowest, highest = limits("tag" if name == "reservedTags" else name)
+    text = f"{name!r} is {shown(value)}; write a {(highest - lowest).bit_length()}-bit number, {lowest} to {highest}"
+    return _RANGE_RULES.get(name, "wrong-kind"), text
+
+
+def _described(name: str) -> Any:
+    """What the JSON Schema says of a property of messages or fields."""
+    schema: Any = _validator(schema_path()).schema
+    return (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
+
+
+def _label(name: str | int) -> str:
+    return repr(name) if isinstance(name, str) and name else "this"
+
+
+def _kind_of(value: object) -> str:
+    if isinstance(value, list | dict):
+        return shown(value)
+    if isinstance(value, str):
+        return f"the text {shown(value)}"
+    return shown(value) if isinstance(value, bool) or value is None else f"the number {shown(value)}"
+
+
+def _hint(schema: dict[str, Any], name: str) -> str:
+    described = schema.get("properties", {}).get(name, {})
+    if "enum" in described:
+        return f"; add one of {one_of(described['enum'])}"
+    if "examples" in described:
+        return f"; add it, as in {json.dumps(name)}: {json.dumps(described['examples'][0])}"
+    return "; add it"
+
+
+def _guess(word: object, known: Iterable[object]) -> str:
+    texts = [choice for choice in known if isinstance(choice, str)]
+    if any(isinstance(choice, bool) for choice in known):
+        return "; write true or false"
+    return did_you_mean(str(word), texts) or f"; write one of {one_of(sorted(texts))}"
+
+
+def _meant_instead(document: Document, path: JsonPath) -> Iterator[JsonPath]:
+    """The property that a misspelt one was meant to be: nothing is said about its absence."""
+    if path and path in document.key_offsets:
+        schema: Any = _validator(schema_path()).schema
+        properties = schema["$defs"]["field"]["properties"] | schema["properties"]
+        near = nearest(str(path[-1]), properties) if path[-1] not in properties else None
+        if near is not None and (*path[:-1], near) not in document.key_offsets:
+            yield (*path[:-1], near)

@@ -1,0 +1,308 @@
+"""Station one: the text of a spec file becomes plain Python values, and the place of every key and value is kept.
+
+Spec files are JSON with `//` and `/* */` comments. The reader is strict where Kafka's is lax: it refuses a key that is
+given twice.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from kipgen.language.problems import Problem
+from kipgen.language.spec import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+JsonPath = tuple[str | int, ...]
+"""The way from the top of a document to a value: keys and list positions."""
+
+MAX_DEPTH = 64
+"""How deep lists and objects may be nested; a struct in a struct takes two levels."""
+
+MAX_BYTES = 16 * 1024 * 1024
+"""How long a spec file may be; it stops the reading of an endless device."""
+
+_MAX_DIGITS = 400
+_GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*)"')
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![0-9A-Za-z_.+-])", re.ASCII)
+_WORD = re.compile(r"[-+]?[0-9A-Za-z_.$+-]+", re.ASCII)
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_STRING_FAULTS = (
+    ("Unterminated", "the text that starts here has no end; close it with a double quote"),
+    ("Invalid control", "a line break or control character inside a text; write it as an escape such as \\n"),
+    ("Invalid \\", "an unknown escape inside a text; write a backslash as \\\\"),
+)
+
+
+class WrittenFloat(float):
+    """A number with a fraction, an exponent or a signed zero, which remembers how it was written."""
+
+    written: str
+
+    def __new__(cls, written: str) -> WrittenFloat:
+        self = super().__new__(cls, written)
+        self.written = written
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A spec file's values, with the place of each."""
+
+    file: str
+    value: object
+    line_starts: tuple[int, ...]
+    value_offsets: Mapping[JsonPath, int]
+    key_offsets: Mapping[JsonPath, int]
+
+    def place(self, path: JsonPath) -> Place:
+        """Where a value starts; of a value that is not there, where the nearest one around it starts."""
+        while path not in self.value_offsets:
+            path = path[:-1]
+        return self._at(self.value_offsets[path])
+
+    def key_place(self, path: JsonPath) -> Place:
+        """Where the key of a value starts; of an element of a list, where the element starts."""
+        offset = self.key_offsets.get(path)
+        return self.place(path) if offset is None else self._at(offset)
+
+    def subject(self, path: JsonPath) -> str:
+        """What a path is about, by the names in the spec, as in `MetadataResponse.Topics.Name`."""
+        here: Any = self.value
+        names = [_name_of(here) or PurePath(self.file).stem]
+        for step in path:
+            if isinstance(here, dict) and step not in here:
+                break
+            here = here[step]
+            if isinstance(here, dict):
+                named = _name_of(here)
+                names += [named] if named else [f"#{step + 1}"] if isinstance(step, int) else []
+        return ".".join(names)
+
+    def _at(self, offset: int) -> Place:
+        return _place_at(self.file, self.line_starts, offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What loading a file gave: the document, unless it cannot be read as one, and what is wrong with the text."""
+
+    document: Document | None
+    problems: tuple[Problem, ...]
+
+
+def load(path: Path, display: str | None = None) -> Loaded:
+    """Read a spec file; whatever is wrong with it is a problem, never an exception.
+
+    Args:
+        path: the file.
+        display: the file's name in problems; `path` if not given.
+    """
+    file = display if display is not None else str(path)
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return _unreadable(Place(file, 1, 1), f"cannot be read: {reason}; name a file with a message spec")
+    return load_bytes(data, file)
+
+
+def load_bytes(data: bytes, file: str) -> Loaded:
+    """Read a spec from the content of its file; as `load`."""
+    if len(data) > MAX_BYTES:
+        return _unreadable(Place(file, 1, 1), f"has more than {MAX_BYTES} bytes; a message spec is far shorter")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return _unreadable(_place_of_byte(file, data, error.start), "is not UTF-8 from here on; save it as UTF-8")
+    return load_text(text, file)
+
+
+def load_text(text: str, file: str) -> Loaded:
+    """Read a spec from its text; as `load`."""
+    starts = (0, *(match.end() for match in _LINE_END.finditer(text)))
+    gap = _GAP.match(text)
+    if gap is not None and gap.end() == len(text):
+        return _unreadable(Place(file, 1, 1), "is empty; write one JSON object: a message spec")
+    reader = _Reader(text)
+    try:
+        value = reader.document()
+    except _SyntaxError as fault:
+        return Loaded(None, (Problem(_place_at(file, starts, fault.offset), "", fault.rule, fault.text),))
+    document = Document(file, value, starts, reader.value_offsets, reader.key_offsets)
+    return Loaded(document, tuple(_duplicate(document, path, offset) for path, offset in reader.duplicates))
+
+
+def _unreadable(place: Place, text: str) -> Loaded:
+    return Loaded(None, (Problem(place, "", "unreadable", text),))
+
+
+def _place_of_byte(file: str, data: bytes, offset: int) -> Place:
+    before = data[:offset].decode("utf-8-sig")
+    lines = _LINE_END.split(before)
+    return Place(file, len(lines), len(lines[-1]) + 1)
+
+
+def _duplicate(document: Document, path: JsonPath, offset: int) -> Problem:
+    again = _place_at(document.file, document.line_starts, offset)
+    text = f"{path[-1]!r} was given in line {document.key_place(path).line} already; keep one of the two"
+    return Problem(again, document.subject(path), "duplicate-key", text)
+
+
+def _place_at(file: str, line_starts: tuple[int, ...], offset: int) -> Place:
+    line = bisect_right(line_starts, offset)
+    return Place(file, line, offset - line_starts[line - 1] + 1)
+
+
+def _name_of(value: object) -> str | None:
+    name = value.get("name") if isinstance(value, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
+class _SyntaxError(Exception):
+    """The text is not the JSON of a spec."""
+
+    def __init__(self, offset: int, text: str, rule: str = "syntax") -> None:
+        super().__init__(text)
+        self.offset = offset
+        self.text = text
+        self.rule = rule
+
+
+class _Reader:
+    """Reads one text once, top down; the depth limit bounds the recursion."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.value_offsets: dict[JsonPath, int] = {}
+        self.key_offsets: dict[JsonPath, int] = {}
+        self.duplicates: list[tuple[JsonPath, int]] = []
+
+    def document(self) -> object:
+        value, end = self._value(self._skip(0), (), 1)
+        end = self._skip(end)
+        if end < len(self.text):
+            raise _SyntaxError(end, "there is text after the end of the object; a file holds one object")
+        return value
+
+    def _skip(self, at: int) -> int:
+        gap = _GAP.match(self.text, at)
+        assert gap is not None  # it matches the empty text, too
+        end = gap.end()
+        if self.text.startswith("/*", end):
+            raise _SyntaxError(end, "the comment that starts here has no end; close it with */")
+        return end
+
+    def _value(self, at: int, path: JsonPath, depth: int) -> tuple[object, int]:
+        self.value_offsets[path] = at
+        first = self.text[at : at + 1]
+        if first == '"':
+            return self._string(at)
+        if first in ("{", "["):
+            if depth > MAX_DEPTH:
+                raise _SyntaxError(at, f"more than {MAX_DEPTH} lists and objects in each other", "nesting-depth")
+            return self._object(at, path, depth) if first == "{" else self._list(at, path, depth)
+        return self._scalar(at)
+
+    def _object(self, at: int, path: JsonPath, depth: int) -> tuple[dict[str, object], int]:
+        result: dict[str, object] = {}
+        end = self._skip(at + 1)
+        if self.text.startswith("}", end):
+            return result, end + 1
+        while True:
+            if not self.text.startswith('"', end):
+                raise _SyntaxError(end, f"{self._found(end)} where a property's name in double quotes is due")
+            key_at = end
+            key, end = self._string(end)
+            end = self._skip(end)
+            if not self.text.startswith(":", end):
+                raise _SyntaxError(end, f"{self._found(end)} where the colon after {key!r} is due")
+            key_path = (*path, key)
+            if key in result:
+                self.duplicates.append((key_path, key_at))
+                end = self._skip_value(self._skip(end + 1), depth)
+            else:
+                self.key_offsets[key_path] = key_at
+                result[key], end = self._value(self._skip(end + 1), key_path, depth + 1)
+            end, is_last = self._separator(end, "}")
+            if is_last:
+                return result, end
+
+    def _skip_value(self, at: int, depth: int) -> int:
+        """Read over a value that has no path of its own, since its key was taken."""
+        aside = _Reader(self.text)
+        return aside._value(at, (), depth + 1)[1]
+
+    def _list(self, at: int, path: JsonPath, depth: int) -> tuple[list[object], int]:
+        result: list[object] = []
+        end = self._skip(at + 1)
+        if self.text.startswith("]", end):
+            return result, end + 1
+        while True:
+            value, end = self._value(end, (*path, len(result)), depth + 1)
+            result.append(value)
+            end, is_last = self._separator(end, "]")
+            if is_last:
+                return result, end
+
+    def _separator(self, at: int, closing: str) -> tuple[int, bool]:
+        """Read over a comma or the closing bracket; says where to go on and whether it was the bracket."""
+        at = self._skip(at)
+        if self.text.startswith(closing, at):
+            return at + 1, True
+        if not self.text.startswith(",", at):
+            raise _SyntaxError(at, f"{self._found(at)} where a comma or {closing!r} is due")
+        end = self._skip(at + 1)
+        if self.text.startswith(closing, end):
+            raise _SyntaxError(at, f"a comma before the closing {closing!r}; remove it")
+        return end, False
+
+    def _string(self, at: int) -> tuple[str, int]:
+        plain = _PLAIN_STRING.match(self.text, at)
+        if plain is not None:
+            return plain[1], plain.end()
+        try:
+            value, end = scanstring(self.text, at + 1, True)
+        except JSONDecodeError as error:
+            text = next((text for start, text in _STRING_FAULTS if error.msg.startswith(start)), error.msg)
+            raise _SyntaxError(error.pos, text) from None
+        if _SURROGATE.search(value):
+            raise _SyntaxError(at, "half of a surrogate pair in a text; write both halves, or the character itself")
+        return value, end
+
+    def _scalar(self, at: int) -> tuple[object, int]:
+        number = _NUMBER.match(self.text, at)
+        if number is not None:
+            written = number[0]
+            if len(written) > _MAX_DIGITS:
+                raise _SyntaxError(at, f"a number of more than {_MAX_DIGITS} characters")
+            is_whole = number[1] is None and number[2] is None and written != "-0"
+            return (int(written) if is_whole else WrittenFloat(written)), number.end()
+        word = _WORD.match(self.text, at)
+        if word is not None and word[0] in _LITERALS:
+            return _LITERALS[word[0]], word.end()
+        if word is not None and word[0].lstrip("+-") in ("NaN", "Infinity"):
+            raise _SyntaxError(at, f'{word[0]} is no JSON; write it as text: "{word[0]}"')
+        raise _SyntaxError(at, f"{self._found(at)} where a value is due{self._hint(at, word)}")
+
+    def _hint(self, at: int, word: re.Match[str] | None) -> str:
+        if word is not None and word[0].lstrip("+-")[:1].isdigit():
+            return "; write a number as JSON does (no leading zeros, no plus sign, no hex), or a text in double quotes"
+        return "; texts stand in double quotes" if word is not None or self.text.startswith("'", at) else ""
+
+    def _found(self, at: int) -> str:
+        if at >= len(self.text):
+            return "the file ends"
+        word = _WORD.match(self.text, at)
+        found = word[0] if word is not None else self.text[at]
+        return f"{found[:40]!r} stands"

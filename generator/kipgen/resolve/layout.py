@@ -1,0 +1,388 @@
+"""Station "layout": a spec and one version -> what exactly that version has, on the wire and in Python.
+
+All version logic ends here: whatever comes later sees no version ranges. Messages and record formats come out alike:
+in a message, what stands before a value follows from its type and the version; in a record format, the spec says it.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kipgen.language import names
+from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
+from kipgen.language.types import Encoding, FieldType
+from kipgen.language.wire_form import REST, VERSION, BitsSpec
+from kipgen.python.code import Code, quoted
+from kipwire.types import TYPES
+
+if TYPE_CHECKING:
+    from kipwire.structs import Role
+
+PLUS_ONE = "uvarint_plus_one"
+"""The prefix of flexible versions: an unsigned varint of n + 1, where 0 is null (KIP-482)."""
+
+_CLASSIC_PREFIX = {"string": "int16", "bytes": "int32", "records": "int32"}
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The bit that says whether a value is there."""
+
+    bits: str
+    """The name of the integer that holds the bit."""
+    name: str
+    """The bit's own name."""
+    mask: int
+    means_present: bool
+    """Whether the value is there where the bit is 1; else where it is 0."""
+    value: str
+    """The attribute whose presence it is."""
+    nullable: bool
+    """Whether that is absent where it is null; else where it is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldLayout:
+    """What stands in one place in one version: a value or, in record formats, something computed.
+
+    What `kipwire.Field` is told of it has the name of the argument.
+    """
+
+    attribute: str
+    """What holds the value, or the name of what no attribute holds."""
+    spec_name: str
+    type: FieldType
+    about: str
+    default: Default
+    """`()` for a new array or struct and for empty bytes. The value of a constant."""
+    nullable: bool
+    compact: bool
+    """Whether lengths and counts are unsigned varints of n + 1 (KIP-482)."""
+    tag: int | None
+    """The tag where the field is tagged in this version; None where it is positional."""
+    encoding: Encoding | None
+    """KIP-625, of an integer or of an array's elements; None for the fixed form of the type's own width."""
+    ignorable: bool
+    map_key: bool
+    entity_type: str | None
+    prefix: str | None
+    """What says how long it is: one of `wire_form.PREFIX_FORMS` or `PLUS_ONE` before it; or `REST`. None where its type
+    says it."""
+    struct_may_be_empty: bool
+    """Whether it has a struct that can take no byte."""
+    # The rest is of record formats alone.
+    role: Role = "value"
+    sized: bool = False
+    """Whether the prefix is the bytes of all elements of an array; else it is how many there are."""
+    partner: Presence | None = None
+    """What says whether the prefix is there; if it is not, the value takes the rest. None if it always is."""
+    presence: Presence | None = None
+    """What says whether the value is there; of such a bit, itself."""
+    sorted_by: str | None = None
+    """The attribute of the elements that orders them, of a set."""
+    same_length_as: str | None = None
+    """The attribute of an earlier array."""
+    inner: tuple[FieldLayout, ...] = ()
+    """Of an integer made of bits: those that have a name."""
+    bit: int | None = None
+    """Of one bit or several: the lowest."""
+    bits: int | None = None
+    """Of several bits with one value: how many."""
+    algorithm: str | None = None
+    """Of a checksum."""
+    start: str | None = None
+    """Of a checksum: the name of what it covers first."""
+    is_behind: bool = False
+    """Whether a checksum stands behind what it covers; else it covers everything from `start` to the end."""
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether a length or a count stands before its value."""
+        return self.type.is_array or self.type.element in _CLASSIC_PREFIX
+
+    @property
+    def elements_may_be_empty(self) -> bool:
+        """Whether it is an array of structs that can take no byte at all."""
+        return self.type.is_array and self.struct_may_be_empty
+
+    @property
+    def struct(self) -> Code | None:
+        """The class of the struct or of an array's elements."""
+        return Code(names.class_name(self.type.element)) if self.type.has_struct else None
+
+    @property
+    def element_kind(self) -> str:
+        """The type of fixed width that stands on the wire for an element, where there is one."""
+        return f"int{self.encoding.bits}" if self.encoding is not None else self.type.element
+
+    @property
+    def element_width(self) -> int:
+        """Bytes of such an element; 0 for others."""
+        return TYPES[self.element_kind].width if self.element_kind in TYPES else 0
+
+    # In Python.
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether it is a struct that is made when first asked for."""
+        return self.tag is not None and self.type.is_struct and self.default is not None
+
+    @property
+    def slot(self) -> str:
+        """Where its value is kept: under the attribute's name, or under another one where a property makes it."""
+        return f"_lazy_{self.attribute}" if self.is_lazy else self.attribute
+
+    @property
+    def local(self) -> str:
+        """A local variable named after it."""
+        return names.local_name(self.attribute)
+
+    @property
+    def annotation(self) -> str:
+        element = self.struct or TYPES[self.type.element].annotation
+        annotation = f"list[{element}]" if self.type.is_array else element
+        return f"{annotation} | None" if self.nullable else annotation
+
+    @property
+    def default_expression(self) -> Code:
+        """Gives the default value, made anew where it is mutable."""
+        default = self.default
+        if default == ():
+            if self.type.is_array:
+                return Code("[]")
+            return Code(f"{self.struct}()" if self.struct else 'b""')
+        if isinstance(default, uuid.UUID):
+            return Code(f'uuid.UUID("{default}")' if default.int else "ZERO_UUID")
+        if isinstance(default, float) and not math.isfinite(default):
+            return Code(f'float("{default}")')
+        return quoted(default) if isinstance(default, str) else Code(repr(default))
+
+    @property
+    def is_made_anew(self) -> bool:
+        """Whether its default is mutable."""
+        return self.default == () and (self.type.is_array or self.type.is_struct)
+
+    @property
+    def parameter_default(self) -> Code:
+        """What stands for the default in the signature of `__init__`."""
+        return Code("DEFAULT") if self.is_made_anew else self.default_expression
+
+    def faults(self, size: str) -> Iterator[Code]:
+        """Expressions that are true where a value is not what the spec demands; `size` gives its bytes or elements."""
+        if self.same_length_as:
+            yield Code(f"{size} != len(self.{self.same_length_as})")
+
+    # Of record formats, as `kipwire.Field` is told.
+
+    @property
+    def size_only_with(self) -> str | None:
+        return self.partner.value if self.partner else None
+
+    @property
+    def present_if(self) -> str | None:
+        return self.presence.name if self.role == "value" and self.presence and self.presence.means_present else None
+
+    @property
+    def absent_if(self) -> str | None:
+        return self.presence.name if self.role == "value" and self.presence and not self.present_if else None
+
+    @property
+    def limit(self) -> int:
+        """The highest number that bits hold."""
+        return (1 << (self.bits or 1)) - 1
+
+    @property
+    def mask(self) -> int:
+        """The bits, where they stand in their integer."""
+        return self.limit << (self.bit or 0)
+
+    @property
+    def unnamed(self) -> int:
+        """Of an integer made of bits: the mask of those that must be zero."""
+        return (1 << self.type.bits) - 1 - sum(bit.mask for bit in self.inner)
+
+
+@dataclass(frozen=True, slots=True)
+class StructLayout:
+    """A struct in one version; the message itself is one too."""
+
+    class_name: str
+    about: str
+    flexible: bool
+    """Whether a tag section ends it."""
+    items: tuple[FieldLayout, ...]
+    """In the order of the spec, tagged fields among them; bits are within their integers."""
+    declared_tags: tuple[int, ...]
+    """The tags that any version has fields for, ascending."""
+    is_bounded: bool
+    """Whether it is told where the bytes end that it may take, as in record formats; else the fields alone say it."""
+
+    @property
+    def fields(self) -> tuple[FieldLayout, ...]:
+        """What attributes hold."""
+        return tuple(one for item in self.items for one in item.inner or (item,) if one.role == "value")
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether it can take no byte: a struct without tag section in which all fields are such structs."""
+        return not (self.flexible or self.is_bounded) and all(
+            field.type.is_struct and not field.nullable and field.struct_may_be_empty for field in self.fields
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MessageLayout:
+    """A message in one version."""
+
+    spec: MessageSpec
+    version: int
+    structs: tuple[StructLayout, ...]
+    """Each after those that it uses."""
+    root: StructLayout
+    header_version: int | None
+    """Of a request or a response: the version of the header before it."""
+
+    def same_form(self, other: MessageLayout) -> bool:
+        """Whether both versions have the same fields and the same wire form."""
+        return (self.structs, self.root, self.header_version) == (other.structs, other.root, other.header_version)
+
+
+def lay_out(spec: MessageSpec, version: int, header_version: int | None = None) -> MessageLayout:
+    """The layout of one version, which must be one of the message's."""
+    reachable = _reachable_structs(spec, version)
+    structs: list[StructLayout] = []
+    empty: set[str] = set()  # those that can take no byte
+    for struct in spec.structs:
+        if struct.name in reachable:
+            structs.append(_struct(spec, version, struct, empty))
+            if structs[-1].may_be_empty:
+                empty.add(struct.name)
+    return MessageLayout(spec, version, tuple(structs), _struct(spec, version, spec, empty), header_version)
+
+
+def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
+    """The structs that the version has a use for, and the common ones that it merely has."""
+    found = {struct.name for struct in spec.structs if struct.is_common and version in struct.versions}
+    pending = [spec.fields, *(spec.struct(name).fields for name in found)]
+    while pending:
+        for field in pending.pop():
+            if version in field.versions and field.type.has_struct and field.type.element not in found:
+                found.add(field.type.element)
+                pending.append(spec.struct(field.type.element).fields)
+    return found
+
+
+def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, empty: AbstractSet[str]) -> StructLayout:
+    present = [field for field in struct.fields if version in field.versions]
+    by_name = {field.name: _field(spec, version, field, field.type.element in empty) for field in present}
+    return StructLayout(
+        class_name=names.class_name(struct.name),
+        about=struct.about,
+        flexible=version in spec.flexible_versions and not spec.is_layout,
+        items=tuple(_items(spec, version, present, by_name)),
+        declared_tags=tuple(sorted(field.tag for field in struct.fields if field.tag is not None)),
+        is_bounded=spec.is_layout,
+    )
+
+
+def _items(
+    spec: MessageSpec, version: int, fields: Sequence[FieldSpec], by_name: dict[str, FieldLayout]
+) -> Iterator[FieldLayout]:
+    """What stands in the places of a struct."""
+    values = {field.wire.presence_bit: field for field in fields if field.wire.presence_bit}
+    presences: dict[str, Presence] = {}  # by the attribute that is there or not
+    before: set[str] = set()
+    for field in fields:
+        item, wire = by_name[field.name], field.wire
+        if wire.size_of:
+            item = replace(item, role="size")
+        elif wire.checksum is not None:
+            start = by_name[wire.checksum.start].attribute
+            is_behind = start in before
+            item = replace(item, role="checksum", algorithm=wire.checksum.algorithm, start=start, is_behind=is_behind)
+        elif wire.constant is not None:
+            item = replace(item, role="constant", default=version if wire.constant == VERSION else int(wire.constant))
+        elif wire.bits:
+            inner = [_bit(item, bit, values.get(bit.name), by_name) for bit in wire.bits]
+            presences |= {bit.presence.value: bit.presence for bit in inner if bit.presence}
+            item = replace(item, role="bits", inner=tuple(inner))
+        elif spec.is_layout:
+            item = _as_written(spec, field, item, presences)
+        before.add(item.attribute)
+        yield item
+
+
+def _bit(integer: FieldLayout, bit: BitsSpec, told: FieldSpec | None, by_name: dict[str, FieldLayout]) -> FieldLayout:
+    """A named bit, or several, of an integer; `told` is the field whose presence it is."""
+    flag = bit.width == 1
+    field = replace(
+        integer,
+        attribute=names.attribute_name(bit.name),
+        spec_name=bit.name,
+        type=replace(integer.type, element="bool") if flag else integer.type,
+        about=bit.about,
+        default=False if flag else 0,
+        bit=bit.lowest,
+        bits=None if flag else bit.width,
+    )
+    if told is None:
+        return field
+    value, means_present = by_name[told.name], told.wire.present_if == bit.name
+    presence = Presence(integer.attribute, field.attribute, field.mask, means_present, value.attribute, value.nullable)
+    return replace(field, role="presence", presence=presence)
+
+
+def _as_written(spec: MessageSpec, field: FieldSpec, item: FieldLayout, presences: dict[str, Presence]) -> FieldLayout:
+    """The field of a record format, as the spec says that it stands on the wire."""
+    wire = field.wire
+    key = None
+    if wire.is_sorted:
+        elements = spec.struct(field.type.element).fields
+        key = next(names.attribute_name(element.name) for element in elements if element.map_key)
+    return replace(
+        item,
+        prefix=wire.size or wire.count or item.prefix,
+        sized=field.type.is_array and wire.size not in (None, REST),
+        partner=presences[names.attribute_name(wire.size_only_with)] if wire.size_only_with else None,
+        presence=presences.get(item.attribute),
+        sorted_by=key,
+        same_length_as=names.attribute_name(wire.same_length_as) if wire.same_length_as else None,
+    )
+
+
+def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empty: bool) -> FieldLayout:
+    nullable = version in field.nullable_versions
+    compact = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
+    classic = "int32" if field.type.is_array else _CLASSIC_PREFIX.get(field.type.element)
+    default = field.default
+    if default is None and not nullable:
+        default = ()  # records default to null even in versions where they must not be null
+    return FieldLayout(
+        attribute=names.attribute_name(field.name),
+        spec_name=field.name,
+        type=field.type,
+        about=field.about,
+        default=default,
+        nullable=nullable,
+        compact=compact,
+        tag=field.tag if version in field.tagged_versions else None,
+        encoding=_encoding(field, version),
+        ignorable=field.ignorable,
+        map_key=field.map_key,
+        entity_type=field.entity_type,
+        prefix=PLUS_ONE if compact and classic else classic,
+        struct_may_be_empty=struct_may_be_empty,
+    )
+
+
+def _encoding(field: FieldSpec, version: int) -> Encoding | None:
+    for versions, encoding in field.encodings:
+        if version in versions:
+            own_width = Encoding("fixed", field.type.bits)
+            return None if encoding == own_width else encoding
+    return None

@@ -1,0 +1,1 @@
+"""Reports of jobs: on terminals, as pages with charts, as Parquet files."""

@@ -1,0 +1,1 @@
+"""Spark itself: sessions, Java, the connector, functions and live topics."""

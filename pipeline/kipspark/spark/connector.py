@@ -1,0 +1,162 @@
+"""Spark's own Kafka connector: how its jars get here, which pip does not bring.
+
+Ivy, which is one of Spark's jars, finds out what the connector is made of and fetches what Spark does not have yet, so
+that nothing but Java is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from xml.sax.saxutils import quoteattr
+
+import pyspark
+
+from kipspark.errors import JobError
+from kipspark.spark.java import use_java
+from kipspark.spark.secrets import without_login
+
+CONNECTOR = "spark-sql-kafka-0-10_2.13"
+TRIED = "4.0.0"
+"""The version of Spark, and thereby of the connector, that kipspark's tests run with."""
+
+_SECONDS = 600
+_SCHEMES = ("https", "file", "http")
+_MISSING = re.compile(r":: ([\w.-]+)#([\w.-]+);([\w.-]+): not found")
+_UNREACHABLE = re.compile(
+    r"Host \S+ not found|Server access error|Connection (?:refused|timed out)|UnknownHostException"
+)
+
+
+def folder() -> Path:
+    """Where the jars for the pyspark that is installed are, or would be."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "kipwire" / "spark-kafka" / pyspark.__version__
+
+
+def connector_jars() -> str:
+    """The paths of the jars, as `spark.jars` takes them: with commas between.
+
+    Raises:
+        JobError: they have not been fetched.
+    """
+    found = sorted(folder().glob("*.jar"))
+    if not found:
+        raise JobError(
+            f"Spark's Kafka connector for pyspark {pyspark.__version__} is not here yet; "
+            "fetch it, once: kipspark connector"
+        )
+    return ",".join(map(str, found))
+
+
+def check_repository(repository: str | None, allow_http: bool = False) -> None:
+    """Whether jars may be taken from there: they run with all that Spark may do.
+
+    Raises:
+        JobError: it is not an address of https: or file:, and not one of http: that is allowed.
+    """
+    if repository is None:
+        return
+    scheme = repository.partition(":")[0].lower()
+    if scheme == "http" and not allow_http:
+        raise JobError(
+            f"{name_of(repository)}: what comes by http:// can be changed on its way, and these jars run; "
+            "use https://, or take it all the same: --allow-http"
+        )
+    if scheme not in _SCHEMES:
+        raise JobError(f"{name_of(repository)}: is not an address of a Maven repository, such as https://HOST/PATH")
+
+
+def fetch(repository: str | None = None, *, allow_http: bool = False) -> Path:
+    """Fetch the jars for the pyspark that is installed.
+
+    Args:
+        repository: address of a Maven repository; Maven Central if none is given.
+        allow_http: whether it may be one of http:, where anybody on the way can change what comes.
+
+    Returns:
+        Their folder.
+
+    Raises:
+        JobError: there is no Java, the repository is not a safe one, cannot be reached, or lacks something; the text
+            tells what.
+    """
+    check_repository(repository, allow_http)
+    spark_jars = Path(pyspark.__file__).parent / "jars"
+    ivy = next(spark_jars.glob("ivy-*.jar"), None)
+    if ivy is None:
+        raise JobError(f"{spark_jars}: has no Ivy, which fetches the connector; a whole Spark has: pip install pyspark")
+    use_java()
+    place = folder()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    # Next to the place, so that the jars appear there all at once.
+    with TemporaryDirectory(dir=place.parent) as work:
+        (Path(work) / "settings.xml").write_text(_settings(repository), encoding="utf-8")
+        (Path(work) / "ivy.xml").write_text(_wanted(spark_jars.glob("*.jar")), encoding="utf-8")
+        _run_ivy(ivy, Path(work), repository)
+        shutil.rmtree(place, ignore_errors=True)
+        (Path(work) / "jars").rename(place)
+    return place
+
+
+def _run_ivy(ivy: Path, work: Path, repository: str | None) -> None:
+    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
+    options = ["-settings", "settings.xml", "-ivy", "ivy.xml", "-cache", "cache", "-types", "jar", "bundle"]
+    command = [str(java), "-cp", str(ivy), "org.apache.ivy.Main", *options]
+    command += ["-retrieve", "jars/[artifact]-[revision].[ext]"]
+    try:
+        done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise JobError(f"{name_of(repository)}: the connector was not fetched within {_SECONDS} seconds") from None
+    text = without_login(done.stdout + done.stderr)
+    if done.returncode or not (work / "jars").is_dir():
+        raise JobError(reason(text, name_of(repository)))
+
+
+def name_of(repository: str | None) -> str:
+    """What to call a repository, without the password that its address may have."""
+    return without_login(repository) if repository else "Maven Central"
+
+
+def reason(text: str, repository: str) -> str:
+    """Why Ivy has not fetched the jars, by what it printed, and what to do."""
+    if unreachable := _UNREACHABLE.search(text):
+        return (
+            f"{repository}: cannot be reached ({unreachable[0]}). Java takes a proxy from "
+            "JAVA_TOOL_OPTIONS='-Dhttps.proxyHost=HOST -Dhttps.proxyPort=PORT'; for another repository: "
+            "kipspark connector --repository URL"
+        )
+    missing = sorted({f"{group}:{name}:{version}" for group, name, version in _MISSING.findall(text)})
+    if missing:
+        return (
+            f"{repository}: has no {' and no '.join(missing)}. The connector has to be of Spark's own version, which "
+            f"is {pyspark.__version__}. Name a repository that has all of it (kipspark connector --repository URL), or "
+            f"install the version of Spark that is tried with kipspark: pip install pyspark=={TRIED}"
+        )
+    return "\n".join([f"{repository}: the connector could not be fetched. Ivy says:", *text.strip().splitlines()[-5:]])
+
+
+def _settings(repository: str | None) -> str:
+    """Ivy's settings: one repository, and no others; Maven Central is the one that it knows by itself."""
+    root = "" if repository is None else f" root={quoteattr(repository.rstrip('/') + '/')}"
+    return (
+        '<ivysettings><settings defaultResolver="maven"/><resolvers>'
+        f'<ibiblio name="maven" m2compatible="true"{root}/>'
+        "</resolvers></ivysettings>"
+    )
+
+
+def _wanted(had: Iterable[Path]) -> str:
+    """What Ivy is to fetch: the connector and all that it needs, without the modules that Spark has."""
+    modules = sorted({re.sub(r"-\d[^-]*$", "", jar.stem) for jar in had})
+    return (
+        '<ivy-module version="2.0"><info organisation="kipwire" module="connector"/><dependencies>'
+        f'<dependency org="org.apache.spark" name="{CONNECTOR}" rev={quoteattr(pyspark.__version__)} conf="default"/>'
+        + "".join(f"<exclude module={quoteattr(module)}/>" for module in modules)
+        + "</dependencies></ivy-module>"
+    )

@@ -1,0 +1,287 @@
+"""Columns of bytes to columns of messages and back, as functions for `select` and `withColumn`.
+
+    from kipspark import from_message
+
+    df.select(from_message("value", "OffsetCommitValue").alias("commit")).select("commit.offset", "commit.metadata")
+
+They work on executors and through Spark Connect alike; kipwire has to be installed where Python workers run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, cast
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
+
+from kipspark.messages.asked import Mode, asked_choice, check_mode
+from kipspark.messages.choice import KAFKA, Choice
+from kipspark.messages.decoding import decode, decode_strictly, raise_first
+from kipspark.messages.encoding import encode, encode_strictly
+from kipspark.messages.faults import FAULT_TYPE, fault_array
+from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
+from kipspark.messages.union import union_type
+from kipspark.sources.options import FAILFAST, PERMISSIVE
+from kipspark.spark.types import struct_type
+
+ColumnOrName = Column | str
+ColumnFunction = Callable[..., Column]
+
+
+def from_message(
+    data: ColumnOrName,
+    message: str,
+    version: int | None = None,
+    *,
+    package: str = KAFKA,
+    fields: Iterable[str] | None = None,
+    mode: Mode = "FAILFAST",
+) -> Column:
+    """The messages that a column of bytes holds, as structs.
+
+    Args:
+        data: a binary column.
+        message: name of the message, such as `OffsetCommitValue`.
+        version: that of all messages, whose bytes are then those of the message alone. None: each tells its own, by
+            what stands before it where it is stored or sent. That is the version before a coordinator's value, the
+            type before its key, the frame of a metadata record, and the header before a request. The struct then has
+            every field of every version, null where a version does not have it, and `_version`.
+        package: the generated package that has the message.
+        fields: only these, as paths such as `topics.partitions.leader_id`; all bytes are checked all the same.
+        mode: what to do about a broken message. FAILFAST stops with its place. PERMISSIVE gives null;
+            `error_of_message` tells why, and costs no second decoding.
+
+    For messages with arrays of structs `with_message` takes half the time.
+
+    Raises:
+        JobError: the package cannot be imported, a field does not exist, or the bytes tell no version.
+        UnsupportedVersionError: there is no such message, or not in that version.
+    """
+    choice = asked_choice(package, message, version, fields)
+    check_mode(mode)
+    if mode == FAILFAST:
+        return _strict(choice)(data)
+    return _lenient(choice)(data).getField("message")
+
+
+def error_of_message(
+    data: ColumnOrName,
+    message: str,
+    version: int | None = None,
+    *,
+    package: str = KAFKA,
+    fields: Iterable[str] | None = None,
+) -> Column:
+    """What is wrong with the messages of a column: a struct of message, version, path, offset and reason.
+
+    Null where nothing is. With the arguments of a `from_message` in the mode PERMISSIVE beside it, Spark decodes once
+    for both. The offset counts from the start of the given bytes.
+
+    Raises:
+        KipwireError: as `from_message`.
+    """
+    return _lenient(asked_choice(package, message, version, fields))(data).getField("error")
+
+
+def to_message(
+    rows: ColumnOrName, message: str, version: int | None = None, *, package: str = KAFKA, mode: Mode = "FAILFAST"
+) -> Column:
+    """The bytes of a column of structs, the reverse of `from_message` with the same arguments.
+
+    Args:
+        rows: structs with the columns of the message. Those of tagged fields may be missing. A field that a version
+            does not have must be null or have its default, or be ignorable, by the rule of `kipwire.convert`.
+        message: name of the message.
+        version: that of all rows. None: that of each row's `_version`; what tells it is written before the message.
+        package: the generated package that has the message.
+        mode: FAILFAST stops at a row that cannot be written, with the field's path. PERMISSIVE gives null for it.
+
+    Raises:
+        KipwireError: as `from_message`.
+    """
+    choice = asked_choice(package, message, version, None)
+    check_mode(mode)
+    return _encoder(choice, mode)(rows)
+
+
+def schema_of_message(
+    message: str, version: int | None = None, *, package: str = KAFKA, fields: Iterable[str] | None = None
+) -> StructType:
+    """The type that `from_message` gives with these arguments.
+
+    Raises:
+        KipwireError: as `from_message`.
+    """
+    return struct_type(union_type(asked_choice(package, message, version, fields)))
+
+
+def from_coordinator(
+    key: ColumnOrName,
+    value: ColumnOrName,
+    *,
+    coordinator: str = "group",
+    types: Iterable[str] = (),
+    mode: Mode = "FAILFAST",
+) -> Column:
+    """The records of a coordinator's topic, as structs of `type`, `key` and `value`.
+
+    `key` and `value` have a column for each type of record, such as `key.offset_commit.group`. All are null but those
+    of the record's own type, and of these the value is null where the record is a tombstone.
+
+    Args:
+        key: a binary column.
+        value: a binary column.
+        coordinator: `group` for `__consumer_offsets`, `transaction` for `__transaction_state`, `share` for
+            `__share_group_state`.
+        types: only these are decoded, by names such as `OffsetCommit`; of others only `type` tells.
+        mode: FAILFAST stops at a broken record with its place. PERMISSIVE gives null; see `error_of_coordinator`.
+
+    Raises:
+        JobError: there is no such coordinator or type.
+    """
+    records = Records(coordinator, tuple(types))
+    records_type(records)
+    check_mode(mode)
+    if mode == FAILFAST:
+        return _strict_records(records)(key, value)
+    return _lenient_records(records)(key, value).getField("message")
+
+
+def error_of_coordinator(
+    key: ColumnOrName, value: ColumnOrName, *, coordinator: str = "group", types: Iterable[str] = ()
+) -> Column:
+    """What is wrong with the records of a coordinator's topic: as `error_of_message`."""
+    records = Records(coordinator, tuple(types))
+    records_type(records)
+    return _lenient_records(records)(key, value).getField("error")
+
+
+def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode = "FAILFAST") -> Column:
+    """The records of `__cluster_metadata`, as structs of `type` and a column for each type, such as `topic_record`.
+
+    Args:
+        value: a binary column.
+        types: only these are decoded, by names such as `TopicRecord`; of others only `type` tells.
+        mode: FAILFAST stops at a broken record with its place. PERMISSIVE gives null; see `error_of_metadata`.
+
+    Raises:
+        JobError: there is no such type.
+    """
+    records = Records("metadata", tuple(types))
+    records_type(records)
+    check_mode(mode)
+    if mode == FAILFAST:
+        return _strict_records(records)(value)
+    return _lenient_records(records)(value).getField("message")
+
+
+def error_of_metadata(value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
+    """What is wrong with the records of `__cluster_metadata`: as `error_of_message`."""
+    records = Records("metadata", tuple(types))
+    records_type(records)
+    return _lenient_records(records)(value).getField("error")
+
+
+def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> DataFrame:
+    """The same rows; once they have been computed, `observation.get` has the numbers of `rows` and of `broken` ones.
+
+    Args:
+        rows: a data frame.
+        error: a column of it, such as one of `error_of_message`; a row is broken where it is not null.
+        observation: where to put the numbers.
+    """
+    column = sf.col(error) if isinstance(error, str) else error
+    return rows.observe(observation, sf.count(sf.lit(1)).alias("rows"), sf.count(column).alias("broken"))
+
+
+# One function object for each choice: Spark sees by it that two columns come from the same decoding.
+
+
+@lru_cache
+def _strict(choice: Choice) -> ColumnFunction:
+    def decoded(data: pa.Array) -> pa.Array:
+        return decode_strictly(choice, data)
+
+    return _column_function(decoded, struct_type(union_type(choice)))
+
+
+@lru_cache
+def _lenient(choice: Choice) -> ColumnFunction:
+    whole = _with_error(union_type(choice))
+
+    def decoded(data: pa.Array) -> pa.Array:
+        rows, faults = decode(choice, data)
+        return pa.StructArray.from_arrays([rows, fault_array(faults, len(data))], fields=list(whole))
+
+    return _column_function(decoded, struct_type(whole))
+
+
+@lru_cache
+def _encoder(choice: Choice, mode: Mode) -> ColumnFunction:
+    if mode == PERMISSIVE:
+
+        def encoded(rows: pa.Array) -> pa.Array:
+            return encode(choice, rows).data
+
+    else:
+
+        def encoded(rows: pa.Array) -> pa.Array:
+            return encode_strictly(choice, rows)
+
+    return _column_function(encoded, "binary")
+
+
+@lru_cache
+def _strict_records(records: Records) -> ColumnFunction:
+    if records.family == "metadata":
+
+        def decoded(value: pa.Array) -> pa.Array:
+            rows, faults = decode_metadata(records, value)
+            raise_first(faults, value)
+            return rows
+
+        return _column_function(decoded, struct_type(records_type(records)))
+
+    def decoded_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
+        rows, faults = decode_coordinator(records, key, value)
+        raise_first_record(faults, key, value)
+        return rows
+
+    return _column_function(decoded_pairs, struct_type(records_type(records)))
+
+
+@lru_cache
+def _lenient_records(records: Records) -> ColumnFunction:
+    whole = _with_error(records_type(records))
+    if records.family == "metadata":
+
+        def decoded(value: pa.Array) -> pa.Array:
+            rows, faults = decode_metadata(records, value)
+            return pa.StructArray.from_arrays([rows, fault_array(faults, len(rows))], fields=list(whole))
+
+        return _column_function(decoded, struct_type(whole))
+
+    def decoded_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
+        rows, faults = decode_coordinator(records, key, value)
+        return pa.StructArray.from_arrays([rows, fault_array(faults, len(rows))], fields=list(whole))
+
+    return _column_function(decoded_pairs, struct_type(whole))
+
+
+def _with_error(type_: pa.StructType) -> pa.StructType:
+    return pa.struct([("message", type_), ("error", FAULT_TYPE)])
+
+
+def _column_function(function: Callable[..., pa.Array], type_: StructType | str) -> ColumnFunction:
+    functions: Any = sf  # whose arrow_udf has types for decorators alone
+    if not hasattr(functions, "arrow_udf"):  # Spark 4.0
+        from kipspark.spark import pandas_functions
+
+        if isinstance(type_, StructType):
+            return pandas_functions.decoder(function, type_)
+        return pandas_functions.encoder(function)
+    return cast(ColumnFunction, functions.arrow_udf(function, type_))

@@ -1,0 +1,222 @@
+"""Live topics, by Spark's own Kafka connector: the columns of `kafka_log`, as far as a consumer is told them.
+
+    spark = SparkSession.builder.config("spark.jars", kipspark.connector_jars()).getOrCreate()
+    orders = kipspark.spark.live(spark, "localhost:9092", ["orders"])
+
+The connector finds no row of the broker's own topics such as `__consumer_offsets`, and says nothing about it, unless
+Spark fetches offsets in its older way. That way in turn finds no row of a topic that does not exist, and waits for ever
+where no broker answers. So these functions choose the way by the topics, and look first whether all is there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from kipspark.errors import SourceError
+from kipspark.spark.secrets import without_secrets
+
+OLDER_WAY = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+"""Spark's setting for its older way of fetching offsets, by a consumer that is a member of a group."""
+
+READER_GROUPS = "kipspark-live"
+"""What the names of the groups start with that Spark makes for reading."""
+
+COMMITTED_ONLY = {"kafka.isolation.level": "read_committed"}
+"""The option with which records of transactions that were aborted, or are still open, are not rows."""
+
+_METADATA = "__cluster_metadata"
+_OURS = {
+    "kafka.bootstrap.servers": "bootstrap_servers",
+    "subscribe": "topics",
+    "subscribepattern": "topics, which are names; a pattern would leave out the broker's own topics",
+    "assign": "topics",
+}
+"""Options of the connector that are arguments here."""
+_UNLESS_GIVEN = {
+    "groupidprefix": READER_GROUPS,
+    "kafka.allow.auto.create.topics": "false",  # else asking for a topic can make it
+}
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_SECONDS_TO_ANSWER = 15
+_HASTY = {
+    "kafka.request.timeout.ms": str(_SECONDS_TO_ANSWER * 1000),
+    "kafka.default.api.timeout.ms": str(_SECONDS_TO_ANSWER * 1000),
+    "failondataloss": "false",
+}
+_NO_HEADERS = "array<struct<key:string,value:binary>>"
+_CAUSE = re.compile(r"org\.apache\.kafka\.common\.(?:\w+\.)*(\w+Exception): ([^\n]+)")
+
+
+def live(
+    spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """The records that live topics have now.
+
+    Columns, as those of `kafka_log`: topic, partition, offset, timestamp, timestamp_type, key, value, headers,
+    is_control, which is always false.
+
+    Args:
+        spark: a session with the connector, such as one with the jars of `kipspark.connector_jars`. Where one of the
+            broker's own topics is read, Spark's older way of fetching offsets is switched on in it.
+        bootstrap_servers: such as `localhost:9092`, several with commas between.
+        topics: their names.
+        options: of the connector, such as `startingTimestamp`, or `kafka.security.protocol` for its client.
+
+    Raises:
+        SourceError: the session has no connector, no broker answers, a topic does not exist or cannot be read
+            that way, or an option makes no sense.
+    """
+    chosen = _chosen(spark, bootstrap_servers, topics, options or {})
+    return _columns(spark.read.format("kafka").options(**chosen).load())
+
+
+def live_stream(
+    spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """The records of live topics as a stream, from the first that is there unless `startingOffsets` says otherwise.
+
+    Arguments, columns and errors are those of `live`.
+    """
+    chosen = _chosen(spark, bootstrap_servers, topics, options or {})
+    return _columns(spark.readStream.format("kafka").options(**chosen).load())
+
+
+def live_ends(
+    spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """The ends of live topics now: topic, partition, end_offset, which is the next one that a record will have.
+
+    Topics that do not exist have no row, nor have those of the broker itself. Arguments and errors are those of `live`.
+    """
+    names = _names(topics)
+    rows: list[tuple[str, int, int]] = []
+    if names:
+        asked = _lower(options or {}) | {"kafka.bootstrap.servers": bootstrap_servers, "startingoffsets": "latest"}
+        asked["subscribepattern"] = "|".join(re.escape(name) for name in names)  # those of them that there are
+        asked.pop("kafka.isolation.level", None)  # the end is that of all records
+        # The connector tells ends in the progress of a stream alone; this one starts there, and so reads nothing.
+        stream = spark.readStream.format("kafka").options(**asked).load().writeStream.format("noop")
+        with _newer_way(spark):
+            query = stream.trigger(availableNow=True).start()
+            query.awaitTermination()
+        for progress in query.recentProgress:
+            found = json.loads(progress.sources[0].endOffset or "{}")
+            rows = [(topic, int(number), end) for topic, ends in found.items() for number, end in ends.items()]
+    return spark.createDataFrame(rows, "topic string, partition int, end_offset bigint")
+
+
+def _chosen(
+    spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str]
+) -> dict[str, str]:
+    """The connector's options, known to work, with Spark's way of fetching offsets chosen for the topics."""
+    names = _names(topics)
+    if not names:
+        raise SourceError("live topics: name at least one topic")
+    given = _lower(options)
+    for option, argument in _OURS.items():
+        if option in given:
+            raise SourceError(f"live topics: the option {option} is given by the argument {argument}")
+    common = _UNLESS_GIVEN | given | {"kafka.bootstrap.servers": bootstrap_servers}
+    with _newer_way(spark):  # which alone notices that something is not there
+        _look(spark, names, common)
+    if any(name.startswith("__") for name in names):
+        spark.conf.set(OLDER_WAY, "true")
+    return {"startingoffsets": "earliest"} | common | {"subscribe": ",".join(names), "includeheaders": "true"}
+
+
+@contextmanager
+def _newer_way(spark: SparkSession) -> Iterator[None]:
+    """Fetch offsets without a consumer for a while, whatever the session was set to."""
+    before = str(spark.conf.get(OLDER_WAY, "false"))
+    spark.conf.set(OLDER_WAY, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(OLDER_WAY, before)
+
+
+def _names(topics: Iterable[str]) -> list[str]:
+    if isinstance(topics, str):
+        raise SourceError(f"topics are a list of names, not one text: [{topics!r}]")
+    names = list(dict.fromkeys(topics))
+    for name in names:
+        if not _TOPIC.fullmatch(name):
+            raise SourceError(f"{name!r} is no name of a topic: those have letters, digits, dots, hyphens, underlines")
+    if _METADATA in names:
+        raise SourceError(
+            f"{_METADATA}: brokers do not let clients read it; its folder in a broker's log folder can be read: "
+            'spark.read.format("kafka_log").option("topics", "__cluster_metadata"), or kipspark metadata PATH'
+        )
+    return names
+
+
+def _lower(options: Mapping[str, str]) -> dict[str, str]:
+    """Options by the names that Spark knows them by, in which case does not matter."""
+    return {name.lower(): str(text) for name, text in options.items()}
+
+
+def _look(spark: SparkSession, names: list[str], common: Mapping[str, str]) -> None:
+    """Fail where the connector, a broker or a topic is missing."""
+    failed = _failure(spark, names, common)
+    if failed is None:
+        return
+    servers = common["kafka.bootstrap.servers"]
+    if failed.startswith("UnknownTopicOrPartitionException"):
+        missing = [name for name in names if len(names) == 1 or _failure(spark, [name], common) is not None]
+        raise SourceError(f"{servers}: has no topic {', '.join(missing)}")
+    if failed.startswith("TimeoutException"):
+        raise SourceError(f"{servers}: no broker answers within {_SECONDS_TO_ANSWER} seconds ({failed})")
+    raise SourceError(f"{servers}: {failed}")
+
+
+def _failure(spark: SparkSession, names: list[str], common: Mapping[str, str]) -> str | None:
+    """Why topics cannot be read; None if they can."""
+    # Not the user's own range, which may be empty or start where a topic does not.
+    own = {name: text for name, text in common.items() if not name.startswith(("starting", "ending"))}
+    asked = own | _HASTY | {"subscribe": ",".join(names)}
+    try:
+        spark.read.format("kafka").options(**asked).load().isEmpty()
+    except AnalysisException as error:
+        if "Failed to find data source: kafka" in str(error):
+            raise SourceError(_NO_CONNECTOR) from None
+        raise
+    except (Py4JJavaError, PySparkException) as error:
+        causes = _CAUSE.findall(str(error))
+        text = ": ".join(causes[-1]) if causes else next(iter(str(error).splitlines()[1:2]), str(error)).lstrip(": ")
+        return without_secrets(text, common)
+    return None
+
+
+_NO_CONNECTOR = (
+    "this Spark session has no Kafka connector. Fetch it, once, with the command\n"
+    "  kipspark connector\n"
+    "and start the session with it:\n"
+    '  SparkSession.builder.config("spark.jars", kipspark.connector_jars())\n'
+    "A Spark Connect server, and spark-submit, are given it when they start: --jars, or\n"
+    "  --packages org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION-OF-SPARK"
+)
+
+
+def _columns(records: DataFrame) -> DataFrame:
+    """The connector's columns as those of `kafka_log`."""
+    return records.select(
+        "topic",
+        "partition",
+        "offset",
+        sf.when(sf.unix_millis("timestamp") != -1, sf.col("timestamp")).alias("timestamp"),
+        sf.when(sf.col("timestampType") == 0, "CreateTime")
+        .when(sf.col("timestampType") == 1, "LogAppendTime")
+        .alias("timestamp_type"),
+        "key",
+        "value",
+        sf.coalesce("headers", sf.array().cast(_NO_HEADERS)).alias("headers"),
+        sf.lit(False).alias("is_control"),
+    )

@@ -1,0 +1,78 @@
+"""The Spark session of the command line."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from urllib.parse import urlsplit
+
+from pyspark.sql import SparkSession
+
+from kipspark.errors import JobError
+from kipspark.sources import register
+from kipspark.spark.java import use_java
+
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set where spark-submit has started this program: then it has chosen the master, and everything else."""
+
+_CONNECT_PORT = 15002
+"""Of a Spark Connect server, unless its address says otherwise."""
+_SECONDS_TO_ANSWER = 10
+
+
+def is_submitted() -> bool:
+    """Whether spark-submit has started this program."""
+    return _SUBMITTED in os.environ
+
+
+def open_session(master: str | None = None, remote: str | None = None, jars: str = "") -> SparkSession:
+    """A session with the data sources of kipspark.
+
+    Args:
+        master: such as `local[4]`; None for all cores of this machine, or for what spark-submit has chosen.
+        remote: address of a Spark Connect server, such as `sc://localhost`; kipwire has to be installed there too.
+        jars: paths of jars for Spark, with commas between; a server, and spark-submit, have their own.
+
+    Raises:
+        JobError: there is no Java that Spark could run on, or nothing answers at that address.
+    """
+    builder = SparkSession.builder.appName("kipspark").config("spark.sql.session.timeZone", "UTC")
+    if remote is not None:
+        _check_answers(remote)
+        spark = builder.remote(remote).getOrCreate()
+    elif is_submitted():
+        spark = builder.getOrCreate()
+    else:
+        use_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the first python3 on PATH
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        spark = (
+            builder.master(master or "local[*]")
+            .config("spark.ui.enabled", "false")
+            # Spark's own 200 are for clusters: here most of the time would go into starting tasks.
+            .config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
+            # Planning again after each step takes more than half of the time that a job on one machine's data takes.
+            .config("spark.sql.adaptive.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.log.level", "OFF")  # what goes wrong is told by the command
+            .config("spark.jars", jars)
+            .getOrCreate()
+        )
+    register(spark)
+    return spark
+
+
+def _check_answers(remote: str) -> None:
+    """Whether something answers at the address of a server; Spark itself tries for ten minutes."""
+    try:
+        address = urlsplit(remote)
+        host, port = address.hostname, address.port or _CONNECT_PORT
+    except ValueError as error:
+        raise JobError(f"--remote: {remote!r} is no address: {error}") from None
+    if address.scheme != "sc" or host is None:
+        raise JobError(f"--remote: {remote!r} is no address of a Spark Connect server, such as sc://localhost:15002")
+    try:
+        socket.create_connection((host, port), _SECONDS_TO_ANSWER).close()
+    except OSError as error:
+        raise JobError(f"--remote: nothing answers at {host}, port {port}: {error.strerror or error}") from None

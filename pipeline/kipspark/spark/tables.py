@@ -1,0 +1,106 @@
+"""Whole tables with messages decoded: what `from_message` does, in half the time where messages have arrays of structs.
+
+    from kipspark import with_message
+
+    responses = frames.select("timestamp", "body").transform(with_message, "response", "body", "MetadataResponse", 12)
+
+A column function has to stand beside other columns, for which Spark keeps all rows and copies each result once more.
+Here batches go to Python and come back as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from kipspark.errors import JobError
+from kipspark.messages.asked import Mode, asked_choice, check_mode
+from kipspark.messages.choice import KAFKA, Choice
+from kipspark.messages.decoding import decode, decode_strictly
+from kipspark.messages.faults import FAULT_TYPE, fault_array
+from kipspark.messages.union import union_type
+from kipspark.sources.options import FAILFAST
+from kipspark.spark.types import struct_type
+
+Columns = dict[str, pa.Array]
+"""The columns of a batch by name, in their order."""
+
+
+def with_message(
+    frame: DataFrame,
+    name: str,
+    data: str,
+    message: str,
+    version: int | None = None,
+    *,
+    package: str = KAFKA,
+    fields: Iterable[str] | None = None,
+    mode: Mode = "FAILFAST",
+    error: str | None = None,
+) -> DataFrame:
+    """The same table with a column of messages, as `from_message` gives them.
+
+    All columns of the table go through Python, so choose those that are needed before.
+
+    Args:
+        frame: a table with a binary column.
+        name: of the new column; a column of this name, such as that of the bytes, is replaced.
+        data: name of the column of bytes.
+        message: as in `from_message`.
+        version: as in `from_message`.
+        package: as in `from_message`.
+        fields: as in `from_message`.
+        mode: as in `from_message`.
+        error: with the mode PERMISSIVE, the name of a second new column: why a message is broken, as
+            `error_of_message` tells it.
+
+    Raises:
+        JobError: as `from_message`; or there is no such column of bytes, or an `error` without PERMISSIVE.
+        UnsupportedVersionError: as `from_message`.
+    """
+    choice = asked_choice(package, message, version, fields)
+    check_mode(mode)
+    _check_columns(frame, name, data, error)
+    if mode == FAILFAST:
+        if error is not None:
+            raise JobError(f"FAILFAST stops at what is broken, so that {error!r} would be empty: leave out one of them")
+        make = _strict(choice, name, data)
+    else:
+        make = _lenient(choice, name, data, error)
+    new = {name: struct_type(union_type(choice))} | ({} if error is None else {error: struct_type(FAULT_TYPE)})
+    whole = {field.name: field for field in frame.schema} | {one: StructField(one, type_) for one, type_ in new.items()}
+
+    def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = make(dict(zip(batch.schema.names, batch.columns, strict=True)))
+            yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    return frame.mapInArrow(decoded, StructType(list(whole.values())))
+
+
+def _check_columns(frame: DataFrame, name: str, data: str, error: str | None) -> None:
+    names = frame.columns
+    if data not in names or not isinstance(frame.schema[data].dataType, BinaryType):
+        raise JobError(f"there is no binary column {data!r}; the columns are {', '.join(names)}")
+    twice = sorted({one for one in names if names.count(one) > 1})
+    if twice:
+        raise JobError(f"there are several columns {twice[0]!r}: rename or drop one")
+    if error == name:
+        raise JobError(f"both the messages and their errors would be the column {name!r}")
+
+
+def _strict(choice: Choice, name: str, data: str) -> Callable[[Columns], Columns]:
+    return lambda columns: columns | {name: decode_strictly(choice, columns[data])}
+
+
+def _lenient(choice: Choice, name: str, data: str, error: str | None) -> Callable[[Columns], Columns]:
+    def decoded(columns: Columns) -> Columns:
+        rows, faults = decode(choice, columns[data])
+        if error is None:
+            return columns | {name: rows}
+        return columns | {name: rows, error: fault_array(faults, len(rows))}
+
+    return decoded

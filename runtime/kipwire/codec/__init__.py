@@ -1,0 +1,1 @@
+"""What generated classes call to read and write values."""

@@ -1,0 +1,348 @@
+"""Arrays and structs within structs: what generated code reads and writes them with.
+
+A count that stands before an array is read by the caller; `size` is a compact one's first byte, which says one more.
+"""
+
+from __future__ import annotations
+
+from itertools import islice, repeat
+from struct import Struct as Packer
+
+from kipwire.codec.wire import (
+    BOOL_BYTE,
+    FALSE_TRUE,
+    FEW,
+    KEPT,
+    ONE_BYTE,
+    PLAIN_CODES,
+    as_bytes,
+    as_list,
+    encode_text,
+    new,
+    read_size,
+    read_string_size,
+    write_size,
+    write_string_size,
+)
+from kipwire.errors import Malformed
+from kipwire.structs import Struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    from kipwire.codec.rows import Rows
+    from kipwire.structs import Add
+
+    Unpack = Callable[[bytes, int], tuple[int, ...]]
+    T = TypeVar("T", bound=Struct)
+
+pack_int16, unpack_int16 = Packer(">h").pack, Packer(">h").unpack_from
+pack_int32, unpack_int32 = Packer(">i").pack, Packer(">i").unpack_from
+
+MOST_MADE = 128
+"""Instances made before any of them is read: it bounds what a count takes that no bytes stand behind."""
+WITHOUT_ROWS = Struct._fill
+"""What classes have whose neighbours cannot have equal shape."""
+
+
+# Structs.
+
+
+def read_struct(cls: type[T], data: bytes, pos: int) -> tuple[T, int]:
+    """The struct that stands there: (it, position after it)."""
+    item = new(cls)
+    return item, item._read(data, pos)
+
+
+def write_struct(cls: type[Struct], item: Struct, add: Add) -> None:
+    """Write a struct, which must be of that class."""
+    if not isinstance(item, cls):
+        raise Malformed
+    item._write(add)
+
+
+def read_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
+    """So many structs side by side: (they, position after them)."""
+    if count < 0:
+        raise Malformed
+    if count >= FEW and cls._fill is not WITHOUT_ROWS:
+        rows: Rows = cls._rows or prepared_rows(cls)
+        if count >= rows.least:
+            return _read_alike(rows, cls, data, pos, count)
+    items: list[T] = []
+    read = cls._read
+    while count:
+        made = [*map(new, repeat(cls, count if count < MOST_MADE else MOST_MADE))]
+        for item in made:
+            pos = read(item, data, pos)
+        items += made
+        count -= len(made)
+    return items, pos
+
+
+def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tuple[list[T], int]:
+    """The structs after a compact count: (they, position after them)."""
+    if size > 127 or not size:
+        size, pos = read_size(data, pos)
+    elif size <= FEW or cls._fill is WITHOUT_ROWS:  # mostly: this saves a call
+        items = [*map(new, repeat(cls, size - 1))]
+        read = cls._read
+        for item in items:
+            pos = read(item, data, pos)
+        return items, pos
+    return read_structs(cls, data, pos, size - 1)
+
+
+def prepared_rows(cls: type[Struct]) -> Rows:
+    """The rows of a class, made from its fields and kept."""
+    from kipwire.codec.rows import rows_of  # most programs have no use for it
+
+    rows = cls._rows = rows_of(cls)
+    return rows
+
+
+def _read_alike(rows: Rows, cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
+    """Structs of which neighbours may be alike; those that are not are read one by one."""
+    items: list[T] = []
+    read = cls._read
+    patience = rows.least
+    while count:
+        alike = rows.read(data, pos, count) if count >= rows.least else None
+        if alike:
+            values, taken, pos = alike
+            made = [*map(new, repeat(cls, taken))]
+            cls._fill(made, values)
+        else:
+            made = [*map(new, repeat(cls, min(count, patience)))]
+            patience *= 2
+            for item in made:
+                pos = read(item, data, pos)
+        items += made
+        count -= len(made)
+    return items, pos
+
+
+def write_elements(cls: type[Struct], items: Sequence[Struct], add: Add) -> None:
+    """Write structs side by side, all of which must be of that class."""
+    write = cls._write
+    for item in items:
+        if type(item) is not cls and not isinstance(item, cls):
+            raise Malformed
+        write(item, add)
+
+
+def write_structs(cls: type[T], items: list[T], add: Add) -> None:
+    """Write an array of structs: their count, then they."""
+    if type(items) is not list:
+        items = as_list(items)
+    add(pack_int32(len(items)))
+    write_elements(cls, items, add)
+
+
+def write_compact_structs(cls: type[T], items: list[T], add: Add) -> None:
+    """Write an array of structs: their compact count, then they."""
+    if type(items) is not list:
+        items = as_list(items)
+    size = len(items) + 1
+    if size > 127:
+        add(write_size(size))
+        write_elements(cls, items, add)
+        return
+    add(ONE_BYTE[size])
+    write = cls._write
+    for item in items:  # as `write_elements` does; most arrays are short, and this saves them a call
+        if type(item) is not cls and not isinstance(item, cls):
+            raise Malformed
+        write(item, add)
+
+
+def section(cls: type[Struct], items: list[Any]) -> bytes:
+    """The bytes of structs side by side."""
+    pieces: list[bytes] = []
+    write_elements(cls, items, pieces.append)
+    return b"".join(pieces)
+
+
+def read_bounded_struct(cls: type[T], data: bytes, pos: int, bound: int) -> tuple[T, int]:
+    """The struct that stands there, before the bound: (it, position after it)."""
+    item = new(cls)
+    return item, item._read(data, pos, bound)
+
+
+def read_bounded_structs(
+    cls: type[T], data: bytes, pos: int, bound: int, count: int | None = None
+) -> tuple[list[T], int]:
+    """So many structs side by side, or as many as there are before the bound: (they, position after them)."""
+    items: list[T] = []
+    read = cls._read
+    while pos < bound and len(items) != count:
+        item = new(cls)
+        pos = read(item, data, pos, bound)
+        items.append(item)
+    if count is not None and len(items) != count:
+        raise Malformed
+    return items, pos
+
+
+# Texts and bytes.
+
+
+def read_blobs(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
+    """So many bytes, each after an int32 of their length: (they, position after them)."""
+    return _read_sized(data, pos, count, unpack_int32, 4)
+
+
+def read_texts(data: bytes, pos: int, count: int) -> tuple[list[str], int]:
+    """So many strings, each after an int16 of its length: (they, position after them)."""
+    texts, pos = _read_sized(data, pos, count, unpack_int16, 2)
+    return [text.decode() for text in texts], pos
+
+
+def _read_sized(data: bytes, pos: int, count: int, unpack: Unpack, width: int) -> tuple[list[bytes], int]:
+    if count < 0:
+        raise Malformed
+    items = []
+    for _ in range(count):
+        (size,) = unpack(data, pos)
+        if size < 0:
+            raise Malformed
+        pos += width
+        end = pos + size
+        items.append(data[pos:end])
+        pos = end
+    return items, pos
+
+
+def read_compact_blobs(data: bytes, pos: int, size: int) -> tuple[list[bytes], int]:
+    """The bytes after a compact count: (they, position after them)."""
+    return _read_compact(data, pos, size, read_size)
+
+
+def read_compact_texts(data: bytes, pos: int, size: int) -> tuple[list[str], int]:
+    """The strings after a compact count: (they, position after them)."""
+    texts, pos = _read_compact(data, pos, size, read_string_size)
+    return [text.decode() for text in texts], pos
+
+
+def _read_compact(
+    data: bytes, pos: int, size: int, read_long: Callable[[bytes, int], tuple[int, int]]
+) -> tuple[list[bytes], int]:
+    if size > 127 or not size:
+        size, pos = read_size(data, pos)
+    items = []
+    for _ in range(size - 1):
+        size = data[pos]
+        pos += 1
+        if size > 127 or not size:
+            size, pos = read_long(data, pos)
+        end = pos + size - 1
+        items.append(data[pos:end])
+        pos = end
+    return items, pos
+
+
+def write_blobs(items: list[bytes], add: Add) -> None:
+    """Write an array of bytes: their count, then each after an int32 of its length."""
+    items = as_list(items)
+    add(pack_int32(len(items)))
+    write_sized_blobs(items, add)
+
+
+def write_sized_blobs(items: list[bytes], add: Add) -> None:
+    """Write bytes side by side, each after an int32 of its length."""
+    for item in map(as_bytes, items):
+        add(pack_int32(len(item)))
+        add(item)
+
+
+def write_texts(items: list[str], add: Add) -> None:
+    """Write an array of strings: their count, then each after an int16 of its length."""
+    items = as_list(items)
+    add(pack_int32(len(items)))
+    write_sized_texts(items, add)
+
+
+def write_sized_texts(items: list[str], add: Add) -> None:
+    """Write strings side by side, each after an int16 of its length."""
+    for item in map(encode_text, items):
+        add(pack_int16(len(item)))
+        add(item)
+
+
+def write_compact_blobs(items: list[bytes], add: Add) -> None:
+    """Write a compact array of bytes."""
+    _write_compact([*map(as_bytes, as_list(items))], add, write_size)
+
+
+def write_compact_texts(items: list[str], add: Add) -> None:
+    """Write a compact array of strings."""
+    _write_compact([*map(encode_text, as_list(items))], add, write_string_size)
+
+
+def _write_compact(items: list[bytes], add: Add, write_long: Callable[[int], bytes]) -> None:
+    size = len(items) + 1
+    add(ONE_BYTE[size] if size < 128 else write_size(size))
+    for item in items:
+        size = len(item) + 1
+        add(ONE_BYTE[size] if size < 128 else write_long(size))
+        add(item)
+
+
+# Flags.
+
+
+def read_bools(data: bytes, pos: int, count: int) -> tuple[list[bool], int]:
+    """So many flags: (they, position after them)."""
+    if count < 0:
+        raise Malformed
+    end = pos + count
+    return [FALSE_TRUE[byte] for byte in data[pos:end]], end
+
+
+def write_bools(items: list[bool]) -> bytes:
+    """Flags side by side."""
+    return bytes([BOOL_BYTE[item] for item in items])
+
+
+# Structs of numbers and arrays of numbers.
+
+
+class RowPackers(dict[tuple[int, ...], "Callable[..., bytes]"]):
+    """By the sizes of a struct's arrays, as they stand on the wire: the function that writes an element of that shape.
+
+    It takes the values in their order, and before the elements of an array its size. An empty tag section is its end.
+    """
+
+    __slots__ = ("_codes",)
+
+    def __init__(self, *codes: str) -> None:
+        self._codes = codes
+
+    def __missing__(self, sizes: tuple[int, ...]) -> Callable[..., bytes]:
+        if max(sizes) > 127:
+            return lambda *values: _pack_long(self._codes, values)
+        if len(self) == KEPT:
+            self.clear()
+        size = iter(sizes)
+        parts = [
+            f"B{next(size) - 1}{code[1]}" if code[0] == "*" else PLAIN_CODES.get(code, code) for code in self._codes
+        ]
+        pack = self[sizes] = Packer(f">{''.join(parts)}x").pack
+        return pack
+
+
+def _pack_long(codes: tuple[str, ...], values: tuple[Any, ...]) -> bytes:
+    """An element in which a size has several bytes."""
+    parts = []
+    left = iter(values)
+    for code in codes:
+        if code[0] == "*":
+            size = next(left)
+            parts.append(write_size(size))
+            parts.append(Packer(f">{size - 1}{code[1]}").pack(*islice(left, size - 1)))
+        else:
+            parts.append(Packer(f">{PLAIN_CODES.get(code, code)}").pack(next(left)))
+    parts.append(b"\0")
+    return b"".join(parts)

@@ -1,0 +1,118 @@
+"""How many elements without bytes the arrays of one message may have: no input bounds their number but this."""
+
+from __future__ import annotations
+
+from kipwire.codec.arrays import read_structs, write_structs
+from kipwire.codec.wire import MAX_LENGTH
+from kipwire.errors import Malformed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    from kipwire.structs import Add, Struct
+
+    T = TypeVar("T", bound=Struct)
+
+ALWAYS = 1000
+"""So many of them may stand in any message."""
+BYTES_FOR_EACH = 2
+"""In a longer message, so many of its bytes for each of them."""
+
+
+def most_empty_elements(size: int) -> int:
+    """How many elements that take no byte all arrays of a message of so many bytes may have together."""
+    return max(ALWAYS, size // BYTES_FOR_EACH)
+
+
+class EmptyElements:
+    """Counts them while a message is read or written."""
+
+    __slots__ = ("_count", "_limit", "_start")
+
+    def __init__(self, start: int, end: int) -> None:
+        self._start = start
+        self._count = 0
+        self._limit = most_empty_elements(end - start)
+
+    def add(self, count: int) -> None:
+        """Count the elements of an array, before there are any.
+
+        Raises:
+            Malformed: they are more than all bytes up to the end would allow.
+        """
+        self._count += count
+        if self._count > self._limit:
+            raise Malformed
+
+    def settle(self, end: int) -> None:
+        """See that they are not too many for a message that ends there.
+
+        Raises:
+            Malformed: they are.
+        """
+        if self._count > most_empty_elements(end - self._start):
+            raise Malformed
+
+
+# Where a message has such arrays, its generated code reads from bytes that count, and hands its pieces to what counts.
+
+
+class _CountedBytes(bytes):
+    """Bytes of which a message is read, with the count of its elements without bytes."""
+
+    empties: EmptyElements
+
+
+class _CountedPieces:
+    """Takes the pieces of a message that is written, with the count of its elements without bytes."""
+
+    __slots__ = ("add", "empties", "size")
+
+    def __init__(self, add: Add) -> None:
+        self.add = add
+        self.empties = EmptyElements(0, MAX_LENGTH)
+        self.size = 0
+
+    def __call__(self, piece: bytes) -> None:
+        self.size += len(piece)
+        self.add(piece)
+
+
+def counted_bytes(data: bytes, pos: int) -> bytes:
+    """The same bytes, for a message that starts at `pos`."""
+    counted = _CountedBytes(data)
+    counted.empties = EmptyElements(pos, len(data))
+    return counted
+
+
+def settle_bytes(data: bytes, end: int) -> int:
+    """The end of a message that was read of counted bytes and may have what was counted."""
+    assert isinstance(data, _CountedBytes)
+    data.empties.settle(end)
+    return end
+
+
+def read_empty_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
+    """So many structs that can take no byte, of counted bytes: (they, position after them)."""
+    assert isinstance(data, _CountedBytes)
+    data.empties.add(count)
+    return read_structs(cls, data, pos, count)
+
+
+def counted_pieces(add: Add) -> Add:
+    """What takes the pieces of a message and counts them."""
+    return _CountedPieces(add)
+
+
+def settle_pieces(add: Add) -> None:
+    """See that the message whose pieces were taken may have what was counted."""
+    assert isinstance(add, _CountedPieces)
+    add.empties.settle(add.size)
+
+
+def write_empty_structs(cls: type[T], items: list[T], add: Add) -> None:
+    """Write an array of structs that can take no byte: their count, then they."""
+    assert isinstance(add, _CountedPieces)
+    add.empties.add(len(items))
+    write_structs(cls, items, add)

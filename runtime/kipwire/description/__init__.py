@@ -1,0 +1,1 @@
+"""The wire description of a class at run time, and everything generic that reads it."""

@@ -1,0 +1,48 @@
+"""What record formats demand of values besides their types, the same for reading, writing and test strategies.
+
+Generated code has the same demands as expressions, from `kipgen.resolve.layout`. A condition looks at how long values
+are: how many elements an array has, how many bytes anything else.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from kipwire.structs import Field, Struct
+
+
+class Fault(NamedTuple):
+    """What is wrong with a value."""
+
+    what: str
+    right: str
+    """What would be right."""
+
+
+def fault(field: Field, length: int, length_of: Callable[[str], int | None]) -> Fault | None:
+    """What is wrong with a value that is not null, if anything.
+
+    `length_of` gives the length of another attribute of its struct; None where that is null.
+    """
+    if (other := field.same_length_as) and length != (theirs := length_of(other)):
+        there = "is null" if theirs is None else f"has {theirs}"
+        return Fault(f"array of {length} elements, but {other} {there}", "both must have as many")
+    return None
+
+
+def meet(cls: type[Struct], values: dict[str, Any]) -> None:
+    """Shorten values of a struct until they meet the conditions."""
+    first: dict[str, str] = {}
+    for field in cls.FIELDS:
+        if field.same_length_as:
+            first[field.name] = first.get(field.same_length_as, field.same_length_as)
+    for one in set(first.values()):
+        alike = [one, *(name for name in first if first[name] == one)]
+        count = min(len(values[name]) for name in alike)
+        for name in alike:
+            values[name] = values[name][:count]

@@ -1,0 +1,202 @@
+"""The JSON form of messages: that of Kafka's Java converters, made generic over the field metadata.
+
+Objects have the spec's field names with the first letter lowered. Bytes and records are standard base64, uuids are
+URL-safe base64 without padding, NaN and the infinities are strings. Tagged fields at their defaults are left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import uuid
+from operator import index
+from typing import Any, TypeVar
+
+from kipwire.description.paths import Visitor
+from kipwire.description.values import check, out_of_range
+from kipwire.description.versions import struct_in_other_versions
+from kipwire.errors import JsonError, shown
+from kipwire.types import KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kipwire.structs import Field, Root, Struct
+
+R = TypeVar("R", bound="Root")
+S = TypeVar("S", bound="Struct")
+
+_LONGEST_KEY = 100
+_SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def write_json(message: Root) -> dict[str, Any]:
+    """The message as plain data for `json.dumps`.
+
+    Raises:
+        EncodeError: a value does not fit its field.
+    """
+    check(message)
+    return _struct_to_json(message)
+
+
+def _struct_to_json(item: Struct) -> dict[str, Any]:
+    result = {}
+    for field in item.ATTRIBUTES:
+        value = getattr(item, field.name)
+        if field.tag is None or not field.is_default(value):
+            result[field.json_name] = _to_json(field, value)
+    return result
+
+
+def _to_json(field: Field, value: Any) -> Any:
+    if value is None:
+        return None
+    convert = _element_to_json(field)
+    return [convert(element) for element in value] if field.array else convert(value)
+
+
+def _element_to_json(field: Field) -> Callable[[Any], Any]:
+    if field.struct is not None:
+        return _struct_to_json
+    return _TO_JSON[KINDS[field.element]]
+
+
+def float_to_json(value: float) -> float | str:
+    """A float64; what JSON has no number for is a string."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return float(value)
+
+
+def bytes_to_json(value: bytes) -> str:
+    """Bytes or records in standard base64."""
+    return base64.b64encode(bytes(value)).decode()
+
+
+def uuid_to_json(value: uuid.UUID) -> str:
+    """A uuid in URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
+
+
+_TO_JSON: dict[str, Callable[[Any], Any]] = {
+    "integer": index,
+    "bool": bool,
+    "float": float_to_json,
+    "uuid": uuid_to_json,
+    "text": str,
+    "blob": bytes_to_json,
+}
+
+
+def read_json(cls: type[R], value: Any) -> R:
+    """The message that a JSON object describes.
+
+    Raises:
+        JsonError: it does not describe a message of this version; it tells the path.
+    """
+    return _Reader(cls).struct(cls, value)
+
+
+def _as_step(key: str) -> str:
+    """A key that is nobody's field as a step of a path: anybody may have written it, and at any length."""
+    return key if key.isprintable() and len(key) <= _LONGEST_KEY else ascii(key[:_LONGEST_KEY])
+
+
+class _Reader(Visitor):
+    """Reads one JSON object."""
+
+    error = JsonError
+
+    def struct(self, cls: type[S], value: Any) -> S:
+        self.expect(value, dict, "a JSON object")
+        values = {}
+        fields = {field.json_name: field for field in cls.ATTRIBUTES}
+        for name, field in fields.items():
+            if name in value:
+                self.path.append(name)
+                values[field.name] = self.field(field, value[name])
+                self.path.pop()
+            elif field.tag is None:
+                self.fail(f"the key {name!r} is missing")
+        for name in value:
+            if name not in fields:
+                self.path.append(_as_step(str(name)))
+                self.foreign(cls, name, value[name])
+                self.path.pop()
+        return cls(**values)
+
+    def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
+        """A key that is no field of this version: fine only if another version has it and it may be dropped."""
+        for version, other in struct_in_other_versions(self.message, cls):
+            for field in other.ATTRIBUTES:
+                if field.json_name == name:
+                    if not field.ignorable and not field.is_default(self.field(field, value)):
+                        self.fail(f"not a field of this version (but of version {version}), and not ignorable")
+                    return
+        self.fail("no version of the message has a field of this name")
+
+    def field(self, field: Field, value: Any) -> Any:
+        if value is None:
+            if not field.nullable:
+                self.fail("must not be null in this version")
+            return None
+        if not field.array:
+            return self.element(field, value)
+        elements: list[Any] = self.expect(value, list, "a JSON array")
+        return [self.element(field, element) for element in self.each(elements)]
+
+    def element(self, field: Field, value: Any) -> Any:
+        kind = KINDS.get(field.element, "struct")
+        if field.struct is not None:
+            return self.struct(field.struct, value)
+        if kind == "integer":
+            return self.integer(field, value)
+        if kind == "bool":
+            return self.expect(value, bool, "true or false")
+        if kind == "float":
+            return self.float(value)
+        text: str = self.expect(value, str, "a string")
+        if kind == "uuid":
+            return self.uuid(text)
+        return text if kind == "text" else self.bytes(text)
+
+    def integer(self, field: Field, value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            self.fail(f"must be a whole number, not {self.kind(value)}")
+        if problem := out_of_range(field, value):
+            self.fail(problem)
+        return value
+
+    def float(self, value: Any) -> float:
+        if isinstance(value, str) and value in _SPECIAL_FLOATS:
+            return _SPECIAL_FLOATS[value]
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            self.fail(f"must be a number, not {self.kind(value)}")
+        try:
+            return float(value)
+        except OverflowError:
+            self.fail("too large for a float64")
+
+    def uuid(self, text: str) -> uuid.UUID:
+        try:
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raw = b""
+        if len(raw) != 16:
+            self.fail(f"{shown(text)} is not 16 bytes in URL-safe base64")
+        return uuid.UUID(bytes=raw)
+
+    def bytes(self, text: str) -> bytes:
+        try:
+            return base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            self.fail("not valid base64")
+
+    def kind(self, value: object) -> str:
+        names = {type(None): "null", bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
+        return names.get(type(value), "a number" if isinstance(value, (int, float)) else super().kind(value))

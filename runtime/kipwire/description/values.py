@@ -1,0 +1,255 @@
+"""Checks the values of a message against the plan of its class, to find out which of them cannot be written."""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from contextlib import suppress
+from itertools import pairwise
+from operator import index
+from typing import Any
+
+from kipwire.codec import wire
+from kipwire.codec.empty_elements import most_empty_elements
+from kipwire.description import conditions
+from kipwire.description.paths import Visitor
+from kipwire.description.plan import struct_plan
+from kipwire.description.sizes import elements_size, has_prefix, is_present, items_size
+from kipwire.errors import EncodeError, Malformed, path_text, shown
+from kipwire.types import ENCODINGS, KINDS, TYPES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kipwire.description.plan import Item, Plan
+    from kipwire.structs import Field, Root, Struct
+
+
+_RANGES = {
+    **{row.name: row.range for row in TYPES.values() if row.kind == "integer"},
+    **{name: one.range for name, one in ENCODINGS.items()},
+}
+
+
+def field_range(field: Field) -> tuple[int, int]:
+    """The lowest and highest value of an integer field."""
+    return _RANGES[field.encoding or field.element] if field.bits is None else (0, (1 << field.bits) - 1)
+
+
+def out_of_range(field: Field, number: int) -> str:
+    """What to say of a number that an integer field cannot carry; "" if it can."""
+    lowest, highest = field_range(field)
+    if lowest <= number <= highest:
+        return ""
+    holder = field.encoding or field.element if field.bits is None else f"{field.bits} bits"
+    return (
+        f"{shown(number)} is out of range: {holder} {'holds' if field.bits is None else 'hold'} {lowest} to {highest}"
+    )
+
+
+def check(message: Root) -> None:
+    """Look at every value of the message.
+
+    Raises:
+        EncodeError: for the first value that its field cannot carry, in the order of the fields.
+    """
+    checker = Checker(message)
+    checker.struct(struct_plan(type(message)), message)
+    if checker.empty_arrays:
+        checker.see_that_elements_are_few()
+
+
+class Checker(Visitor):
+    """One look at the values of one message."""
+
+    def __init__(self, message: Root) -> None:
+        super().__init__(type(message))
+        self.values = message
+        self.empty_arrays: list[tuple[str, int]] = []
+        """Path and number of elements of each array whose elements take no byte."""
+
+    def see_that_elements_are_few(self) -> None:
+        """See that the elements without bytes are not too many; all else must be right by now."""
+        parts: list[bytes] = []
+        with suppress(Malformed):  # raised when all parts are there
+            self.values._write(parts.append)
+        size = sum(map(len, parts))
+        most = most_empty_elements(size)
+        total = 0
+        for path, count in self.empty_arrays:
+            total += count
+            if total > most:
+                so_far = f"array of {count} elements of no bytes, {total} with those of arrays before it"
+                reason = f"{so_far}; at most {most} may be in a message of {size} bytes"
+                raise EncodeError(self.message.NAME, self.message.VERSION, path, reason)
+
+    def struct(self, plan: Plan, struct: Struct) -> None:
+        for item in plan.attributes:
+            self.path.append(item.name)
+            self.value(item, struct)
+            self.path.pop()
+        if plan.flexible:
+            self.path.append("unknown_tagged_fields")
+            self.unknown(struct)
+            self.path.pop()
+        if not plan.is_plain:
+            self.sizes(plan, struct)
+
+    def value(self, item: Item, struct: Struct) -> None:
+        """The value of one attribute."""
+        value = self.attribute(struct, item)
+        if item.tag is not None and self.is_default(item.field, value):
+            return
+        if value is None:
+            if not item.nullable:
+                self.fail("must not be null in this version")
+        elif item.array:
+            self.array(item, value, struct)
+        elif item.field.prefix:
+            size = len(self.text(value)) if item.kind == "string" else self.bytes(value).nbytes
+            self.prefix(item, size, "bytes", struct)
+            self.conditions(item.field, size, struct)
+        else:
+            self.element(item, value)
+
+    def is_default(self, field: Field, value: object) -> bool:
+        try:
+            return field.is_default(value)
+        except Exception:  # what cannot be compared, such as a struct without an attribute, is looked at more closely
+            return False
+
+    def attribute(self, struct: Struct, item: Item) -> Any:
+        try:
+            return getattr(struct, item.name)
+        except AttributeError:
+            self.fail("the attribute is missing")
+
+    def unknown(self, item: Struct) -> None:
+        fields: Any = getattr(item, "_unknown_tagged_fields", self)  # which is no value that it could have
+        if fields is self:
+            self.fail("the attribute is missing")
+        if not fields:
+            return
+        for tag, value in self.expect(fields, dict, "a dict from tag to bytes").items():
+            self.path.append(tag)
+            if not isinstance(tag, int) or not 0 <= tag <= wire.MAX_TAG:
+                self.fail(f"a tag is a number from 0 to {wire.MAX_TAG}")
+            if tag in item.DECLARED_TAGS:
+                self.fail(f"tag {tag} is that of a field which the spec knows")
+            self.bytes(value)
+            self.path.pop()
+
+    def array(self, item: Item, value: object, struct: Struct) -> None:
+        elements, field = self.expect(value, (list, tuple), "a list"), item.field
+        if not field.sized:
+            self.prefix(item, len(elements), "elements", struct)
+        self.conditions(field, len(elements), struct)
+        for element in self.each(elements):
+            if element is None:
+                self.fail("elements of an array must not be null")
+            self.element(item, element)
+        if field.sorted_by:
+            self.keys(elements, field.sorted_by)
+        if field.sized and not (item.presence and not is_present(item, struct)):
+            size = elements_size(item, elements)
+            self.prefix(item, size, "bytes", struct)
+
+    def prefix(self, item: Item, number: int, unit: str, struct: Struct) -> None:
+        """See that what stands before a value can say how long it is."""
+        form = item.field.prefix
+        what = "array" if item.array else item.field.element
+        if not form:
+            if number > wire.MAX_LENGTH:
+                self.fail(f"{what} of {number} {unit}; the longest has {wire.MAX_LENGTH}")
+            if item.plan is not None and item.plan.minimum_size == 0:
+                self.empty_arrays.append((path_text(self.path), number))
+        elif has_prefix(item, struct):
+            _, most = _RANGES["int16" if form == "int16" else "int32"]
+            if number > most:
+                self.fail(f"{what} of {number} {unit}; {form} before it tells of {most} at most")
+
+    def element(self, item: Item, value: object) -> None:
+        """A value of which the type says how long it is, or an element of an array; they all are such."""
+        kind = KINDS.get(item.field.element)
+        if item.plan is not None:
+            cls = item.plan.cls
+            self.struct(item.plan, self.expect(value, cls, f"a {cls.__module__}.{cls.__qualname__}"))
+        elif kind == "integer":
+            self.integer(item.field, value)
+        elif kind == "bool":
+            if value not in (False, True):
+                self.fail(f"must be True or False, not {shown(value)}")
+        elif kind == "float":
+            self.float(value)
+        elif kind == "uuid":
+            self.expect(value, uuid.UUID, "a uuid.UUID")
+        elif kind == "text":
+            self.string(value)
+        else:
+            self.bytes(value)
+
+    def integer(self, field: Field, value: object) -> None:
+        try:
+            number = index(value)  # type: ignore[arg-type]
+            if field.is_varint or field.bits is not None:  # which an index alone cannot become
+                value << 1  # type: ignore[operator]
+        except TypeError:
+            self.fail(f"must be an int, not {self.kind(value)}")
+        if problem := out_of_range(field, number):
+            self.fail(problem)
+
+    def float(self, value: object) -> None:
+        try:
+            struct.pack(">d", value)
+        except struct.error:
+            self.fail(f"must be a float, not {self.kind(value)}")
+
+    def string(self, value: object) -> None:
+        size = len(self.text(value))
+        if size > wire.MAX_STRING:
+            self.fail(f"string of {size} bytes; the longest has {wire.MAX_STRING}")
+
+    def text(self, value: object) -> bytes:
+        """A text as UTF-8."""
+        text: str = self.expect(value, str, "a str")
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:
+            self.fail(f"cannot be written as UTF-8: character {error.start} is a lone surrogate")
+
+    def bytes(self, value: object) -> memoryview:
+        return memoryview(self.expect(value, (bytes, bytearray, memoryview), "bytes"))
+
+    # What a value has to do with others.
+
+    def conditions(self, field: Field, length: int, struct: Struct) -> None:
+        def length_of(name: str) -> int | None:
+            value = getattr(struct, name)
+            return None if value is None else len(value)
+
+        if found := conditions.fault(field, length, length_of):
+            self.fail(f"{found.what}; {found.right}")
+
+    def keys(self, elements: Sequence[object], name: str) -> None:
+        keys = [getattr(element, name) for element in elements]
+        try:
+            order = sorted(range(len(keys)), key=keys.__getitem__)
+            twins = [(one, other) for one, other in pairwise(order) if keys[one] >= keys[other]]
+        except TypeError:
+            self.fail(f"the elements cannot be put in order: values of {name} cannot be compared")
+        if twins:
+            first, second = twins[0]
+            self.path += [second, name]
+            self.fail(f"element {first} has the key {shown(keys[first])} too; no two may have the same")
+
+    def sizes(self, plan: Plan, struct: Struct) -> None:
+        """See that a struct's size can say how many bytes stand behind it."""
+        for number, item in enumerate(plan.items):
+            if item.role == "size":
+                _, most = field_range(item.field)
+                behind = items_size(plan.items[number + 1 :], struct)
+                if behind > most:
+                    self.path.append(item.name)
+                    form = item.field.encoding or item.field.type
+                    self.fail(f"{behind} bytes stand behind it; a size in the form of {form} tells of {most} at most")

@@ -1,0 +1,117 @@
+"""The walker's position in the bytes, and the reading of single numbers and texts there; see `walk`."""
+
+from __future__ import annotations
+
+import struct
+import uuid
+
+from kipwire.errors import DecodeError, path_text
+from kipwire.types import ENCODINGS, TYPES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from kipwire.structs import Root
+
+FIXED = {
+    row.name: struct.Struct(f">{row.code}") for row in TYPES.values() if row.kind in ("integer", "float") and row.code
+}
+"""The types of a fixed width that one unpacking gives."""
+
+
+class Place:
+    """Where a walk over one buffer is."""
+
+    def __init__(self, cls: type[Root], data: bytes) -> None:
+        self.cls = cls
+        self.data = data
+        self.limit = len(data)
+        """Nothing may be read beyond this position."""
+        self.bound = ""
+        """What sets the limit, in words; "" where it is the end of the buffer."""
+        self.path: list[str | int] = []
+
+    def fail(self, pos: int, reason: str) -> NoReturn:
+        raise DecodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), pos, reason)
+
+    def need(self, pos: int, count: int) -> int:
+        """The position behind so many bytes, which must be there."""
+        left = self.limit - pos
+        if count > left:
+            self.fail(pos, f"need {count} byte{'s' * (count != 1)}, {left} left{self.bound}")
+        return pos + count
+
+    def scalar(self, kind: str, pos: int) -> tuple[Any, int]:
+        """A value of a kind (`kipwire.description.plan`) that says how long it is: (the value, position behind it)."""
+        start = pos
+        if kind in FIXED:
+            packer = FIXED[kind]
+            pos = self.need(pos, packer.size)
+            (number,) = packer.unpack_from(self.data, start)
+            return number, pos
+        if kind == "bool":
+            pos = self.need(pos, 1)
+            if self.data[start] > 1:
+                self.fail(start, f"bool is {self.data[start]}; it must be 0 or 1")
+            return bool(self.data[start]), pos
+        if kind == "uuid":
+            pos = self.need(pos, 16)
+            return uuid.UUID(bytes=self.data[start:pos]), pos
+        return self.packed(kind, pos)
+
+    def packed(self, kind: str, pos: int) -> tuple[int, int]:
+        form, bits = ENCODINGS[kind]
+        value, pos = self.varint(pos, bits, kind)
+        if form == "packed":
+            return (value >> 1) ^ -(value & 1), pos
+        return (value - (1 << bits) if value >> bits - 1 else value), pos
+
+    def varint(self, pos: int, bits: int, what: str) -> tuple[int, int]:
+        """An unsigned varint: minimal, and of so many bits at most."""
+        start, value, shift = pos, 0, 0
+        while True:
+            self.need(pos, 1)
+            byte = self.data[pos]
+            pos += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+            if shift >= bits:
+                self.fail(start, f"{what} is a varint of more than {bits} bits")
+        if not byte and pos - start > 1:
+            self.fail(start, f"{what} is a varint with needless bytes at its end")
+        if value >> bits:
+            self.fail(start, f"{what} is a varint of more than {bits} bits")
+        return value, pos
+
+    def length(self, form: str, pos: int, what: str, *, nullable: bool, bit: str = "") -> tuple[int | None, int]:
+        """A length or a count in the form of a prefix (see `plan`): (None for null, position after it).
+
+        `bit` names the one that has said already that there is a value.
+        """
+        start = pos
+        if form in FIXED:
+            length, pos = self.scalar(form, pos)
+        elif form == "varint":
+            length, pos = self.varint(pos, 32, f"length of the {what}")
+            length = length >> 1 ^ -(length & 1)
+        else:
+            length, pos = self.varint(pos, 31, f"length of the {what}")
+            length -= form == "uvarint_plus_one"
+        if length == -1 and bit:
+            self.fail(start, f"null, but {bit} tells that there is a value")
+        if length == -1 and nullable:
+            return None, pos
+        if length == -1:
+            self.fail(start, f"null, but this {what} must not be null in this version")
+        if length < 0:
+            self.fail(start, f"length of the {what} is {length}")
+        return length, pos
+
+    def text(self, raw: bytes, pos: int) -> str:
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            self.fail(pos + error.start, f"not UTF-8: {error.reason}")

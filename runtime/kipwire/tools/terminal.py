@@ -1,0 +1,49 @@
+"""The console of the command lines kipgen and kipspark: whatever they print is data.
+
+It is here because both may import the runtime and neither the other; what generated code imports does without rich.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from kipwire.tools.printable import printable_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_WIDTH_OF_FILES = 180
+"""Columns where there is no terminal to tell: wide enough for every path of Kafka's messages."""
+
+
+class DataConsole(Console):
+    """A console that takes all text for data: no markup in it counts, and control characters are shown as escapes."""
+
+    def __init__(self, *, stderr: bool = False, soft_wrap: bool = True, width: int | None = None) -> None:
+        super().__init__(stderr=stderr, soft_wrap=soft_wrap, width=width, markup=False, emoji=False, highlight=False)
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """Plain text is shown as it is: rich would leave out some control characters without a word."""
+        return super().render_str(printable_text(text), **how)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Whatever is printed comes through here; what moves the cursor on our behalf is marked as control."""
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(printable_text(text), style)
+
+
+OUT = DataConsole()
+ERR = DataConsole(stderr=True)
+
+
+def table_console() -> DataConsole:
+    """Where tables go: as wide as the terminal; a file gets lines that hold all they have to say."""
+    is_wide = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return DataConsole(soft_wrap=False, width=None if is_wide else _WIDTH_OF_FILES)
