@@ -63,9 +63,10 @@ test-maven: setup  ## Run the tests that need mvn and a network, such as those o
 	@bash scripts/maven.sh
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m maven -n 0
 
-lint: setup  ## Check style and layout of all code
+lint: setup  ## Check style and format of all code, and that its layers import in one direction
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/black --check --quiet $(CODE) generated
+	$(BIN)/lint-imports --no-logo
 
 types: mypy pyright  ## Check the types of all code, by mypy and by pyright
 
@@ -115,5 +116,5 @@ wheel: setup  ## Build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:  ## Remove .venv and everything that tools leave behind
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, NamedTuple
 
-from kipgen.python.code import Code, quoted
+from kipgen.code import Code, quoted
 from kipwire.structs import Field
 
 if TYPE_CHECKING:

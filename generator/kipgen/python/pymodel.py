@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kipgen.code import Code
 from kipgen.language.spec import Default
 from kipgen.language.wire_form import REST
-from kipgen.python.code import Code
 from kipgen.python.metadata import computed_fields, fields_metadata
 from kipgen.python.rows import has_rows, row_codes
 from kipgen.python.steps import Step, read_formats, read_steps, write_formats, write_steps

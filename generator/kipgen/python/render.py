@@ -15,10 +15,10 @@ from pathlib import PurePath, PurePosixPath
 
 import jinja2
 
+from kipgen.code import Code, CodeEnvironment, comment, fit
 from kipgen.language import names
 from kipgen.language.runtime_names import RUNTIME_NAMES
 from kipgen.language.spec import MessageSpec, StructSpec
-from kipgen.python.code import Code, CodeEnvironment, comment, fit
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.python.steps import fixed_code
 from kipgen.reading.enum_spec import ERROR_CODE

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kipgen.code import Code, comment, quoted
 from kipgen.language import names
-from kipgen.python.code import Code, comment, quoted
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
 from kipgen.python.render import Pieces, RegistryEntry, render
 from kipgen.reading.enum_spec import EnumSpec, EnumValue, ValuesFrom

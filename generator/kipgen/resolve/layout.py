@@ -13,11 +13,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kipgen.code import Code, quoted
 from kipgen.language import names
 from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.wire_form import REST, VERSION, BitsSpec
-from kipgen.python.code import Code, quoted
 from kipwire.types import TYPES
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kipgen.python.code import Code, CodeEnvironment, NotCode, comment, fit
+from kipgen.code import Code, CodeEnvironment, NotCode, comment, fit
 from kipgen.python.render import HeaderVersions, registry_entry, render_message, render_package
 from kipgen.reading import check
 
