@@ -9,7 +9,8 @@ import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 
 __all__ = ["AccessControlEntryRecord"]
 
@@ -17,7 +18,6 @@ unpack_16sbB = struct.Struct(">16sbB").unpack_from
 unpack_bB = struct.Struct(">bB").unpack_from
 unpack_bbB = struct.Struct(">bbB").unpack_from
 pack_16sb = struct.Struct(">16sb").pack
-pack_b = struct.Struct(">b").pack
 pack_bbx = struct.Struct(">bbx").pack
 
 

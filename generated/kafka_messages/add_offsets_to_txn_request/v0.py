@@ -7,16 +7,14 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
 if typing.TYPE_CHECKING:
     from ..add_offsets_to_txn_response import v0 as _partner
 
 __all__ = ["AddOffsetsToTxnRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_qhh = struct.Struct(">qhh").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_qhh = struct.Struct(">qhh").pack
 
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_i
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -19,7 +19,6 @@ __all__ = ["ReassignablePartition", "ReassignableTopic", "AlterPartitionReassign
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iBB = struct.Struct(">iBB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_iB = struct.Struct(">iB").pack
 
 

@@ -8,6 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
+from kipwire.codec.wire import pack_h
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -17,7 +18,6 @@ __all__ = ["ApiVersion", "ApiVersionsResponse"]
 
 unpack_hhh = struct.Struct(">hhh").unpack_from
 unpack_hi = struct.Struct(">hi").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_hhh = struct.Struct(">hhh").pack
 
 

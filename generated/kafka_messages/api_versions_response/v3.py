@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, pack_B, pack_h, pack_q
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, unpack_q, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -21,13 +21,9 @@ unpack_hB = struct.Struct(">hB").unpack_from
 unpack_hhB = struct.Struct(">hhB").unpack_from
 unpack_hhhB = struct.Struct(">hhhB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-unpack_q = struct.Struct(">q").unpack_from
-pack_B = struct.Struct(">B").pack
-pack_h = struct.Struct(">h").pack
 pack_hhhx = struct.Struct(">hhhx").pack
 pack_hhx = struct.Struct(">hhx").pack
 pack_ix = struct.Struct(">ix").pack
-pack_q = struct.Struct(">q").pack
 
 
 class ApiVersion(kipwire.FlexibleStruct):

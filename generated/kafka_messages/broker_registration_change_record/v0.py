@@ -7,13 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import read_tag_section, tag_section
+from kipwire.codec.wire import pack_b, read_tag_section, tag_section, unpack_b
 
 __all__ = ["BrokerRegistrationChangeRecord"]
 
-unpack_b = struct.Struct(">b").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_b = struct.Struct(">b").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 

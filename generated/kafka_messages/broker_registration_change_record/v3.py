@@ -9,14 +9,13 @@ import uuid
 
 import kipwire
 from kipwire.codec.uuids import read_uuids, write_uuids
-from kipwire.codec.wire import ONE_BYTE, as_list, is_empty, read_size, read_tag_section, tag_section, write_size
+from kipwire.codec.wire import ONE_BYTE, as_list, is_empty, pack_b, read_size, read_tag_section, tag_section, unpack_b
+from kipwire.codec.wire import write_size
 from kipwire.structs import DEFAULT
 
 __all__ = ["BrokerRegistrationChangeRecord"]
 
-unpack_b = struct.Struct(">b").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_b = struct.Struct(">b").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 

@@ -10,7 +10,7 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -28,7 +28,6 @@ pack_16s = struct.Struct(">16s").pack
 pack_Bx = struct.Struct(">Bx").pack
 pack_Hhx = struct.Struct(">Hhx").pack
 pack_hhx = struct.Struct(">hhx").pack
-pack_i = struct.Struct(">i").pack
 
 
 class Listener(kipwire.FlexibleStruct):

@@ -10,8 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, pack_B, pack_i, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -25,10 +25,8 @@ unpack_HhB = struct.Struct(">HhB").unpack_from
 unpack_hhB = struct.Struct(">hhB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_B = struct.Struct(">B").pack
 pack_Hhx = struct.Struct(">Hhx").pack
 pack_hhx = struct.Struct(">hhx").pack
-pack_i = struct.Struct(">i").pack
 
 
 class Listener(kipwire.FlexibleStruct):

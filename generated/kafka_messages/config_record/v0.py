@@ -7,12 +7,12 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 
 __all__ = ["ConfigRecord"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
-pack_b = struct.Struct(">b").pack
 
 
 class ConfigRecord(kipwire.FlexibleMessage):

@@ -11,8 +11,8 @@ import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.codec.arrays import write_compact_texts, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_i, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -27,8 +27,6 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_bx = struct.Struct(">bx").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ii = struct.Struct(">ii").pack
 pack_ix = struct.Struct(">ix").pack
 

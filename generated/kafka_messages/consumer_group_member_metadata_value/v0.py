@@ -9,14 +9,13 @@ import typing
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.codec.arrays import write_compact_texts, write_struct
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_i, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 __all__ = ["ClassicProtocol", "ClassicMemberMetadata", "ConsumerGroupMemberMetadataValue"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_i = struct.Struct(">i").pack
 
 
 class ClassicProtocol(kipwire.FlexibleStruct):

@@ -10,7 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 __all__ = ["PartitionMetadata", "TopicMetadata", "ConsumerGroupPartitionMetadataValue"]
@@ -18,7 +19,6 @@ __all__ = ["PartitionMetadata", "TopicMetadata", "ConsumerGroupPartitionMetadata
 unpack_16sB = struct.Struct(">16sB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_i = struct.Struct(">i").pack
 
 
 class PartitionMetadata(kipwire.FlexibleStruct):

@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text
+from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text, pack_h, pack_i, unpack_h
+from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["TopicPartition", "ConsumerProtocolAssignment"]
-
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class TopicPartition(kipwire.Struct):

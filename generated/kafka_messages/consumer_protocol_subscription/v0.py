@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
 from kipwire.codec.arrays import read_texts, write_texts
-from kipwire.codec.wire import as_bytes
+from kipwire.codec.wire import as_bytes, pack_i, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["ConsumerProtocolSubscription"]
-
-unpack_i = struct.Struct(">i").unpack_from
-pack_i = struct.Struct(">i").pack
 
 
 class ConsumerProtocolSubscription(kipwire.Message):

@@ -8,16 +8,13 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, read_texts, write_structs, write_texts
-from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text
+from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text, pack_h, pack_i, unpack_h
+from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["TopicPartition", "ConsumerProtocolSubscription"]
 
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class TopicPartition(kipwire.Struct):

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
+from kipwire.codec.wire import pack_h, unpack_h
 
 __all__ = ["ControlRecordTypeSchema"]
-
-unpack_h = struct.Struct(">h").unpack_from
-pack_h = struct.Struct(">h").pack
 
 
 class ControlRecordTypeSchema(kipwire.Message):

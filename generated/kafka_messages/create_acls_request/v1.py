@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -18,11 +18,8 @@ __all__ = ["AclCreation", "CreateAclsRequest"]
 
 unpack_bb = struct.Struct(">bb").unpack_from
 unpack_bh = struct.Struct(">bh").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 pack_bb = struct.Struct(">bb").pack
 pack_bh = struct.Struct(">bh").pack
-pack_h = struct.Struct(">h").pack
 
 
 class AclCreation(kipwire.Struct):

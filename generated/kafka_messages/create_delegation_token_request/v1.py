@@ -3,24 +3,17 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, pack_q, unpack_h, unpack_i, unpack_q
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
     from ..create_delegation_token_response import v1 as _partner
 
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
-
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
-unpack_q = struct.Struct(">q").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_q = struct.Struct(">q").pack
 
 
 class CreatableRenewers(kipwire.Struct):

@@ -7,20 +7,16 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import as_bytes, encode_text
+from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 
 if typing.TYPE_CHECKING:
     from ..create_delegation_token_request import v1 as _partner
 
 __all__ = ["CreateDelegationTokenResponse"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hh = struct.Struct(">hh").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_qqqh = struct.Struct(">qqqh").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_hh = struct.Struct(">hh").pack
-pack_i = struct.Struct(">i").pack
 pack_qqqh = struct.Struct(">qqqh").pack
 
 

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_h, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 
 if typing.TYPE_CHECKING:
@@ -18,7 +18,6 @@ __all__ = ["CreateDelegationTokenResponse"]
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_qqqB = struct.Struct(">qqqB").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_ix = struct.Struct(">ix").pack
 pack_qqq = struct.Struct(">qqq").pack
 

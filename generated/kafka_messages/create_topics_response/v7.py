@@ -10,8 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
-from kipwire.codec.wire import tag_section, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pack_h, pack_i, read_string_size
+from kipwire.codec.wire import read_tag_section, tag_section, unpack_h, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -21,13 +21,10 @@ __all__ = ["CreatableTopicConfigs", "CreatableTopicResult", "CreateTopicsRespons
 
 unpack_16shB = struct.Struct(">16shB").unpack_from
 unpack_BbBB = struct.Struct(">BbBB").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_16sh = struct.Struct(">16sh").pack
 pack_BbBx = struct.Struct(">BbBx").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 
 

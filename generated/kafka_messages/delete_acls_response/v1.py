@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -18,14 +18,10 @@ __all__ = ["DeleteAclsMatchingAcl", "DeleteAclsFilterResult", "DeleteAclsRespons
 
 unpack_bb = struct.Struct(">bb").unpack_from
 unpack_bh = struct.Struct(">bh").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hh = struct.Struct(">hh").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_bb = struct.Struct(">bb").pack
 pack_bh = struct.Struct(">bh").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class DeleteAclsMatchingAcl(kipwire.Struct):

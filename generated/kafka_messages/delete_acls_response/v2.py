@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, pack_h, pack_i, read_string_size, read_tag_section
+from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -20,10 +21,7 @@ unpack_bB = struct.Struct(">bB").unpack_from
 unpack_bbB = struct.Struct(">bbB").unpack_from
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_b = struct.Struct(">b").pack
 pack_bbx = struct.Struct(">bbx").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class DeleteAclsMatchingAcl(kipwire.FlexibleStruct):

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
 from kipwire.codec.arrays import read_texts, write_texts
+from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
     from ..delete_groups_response import v0 as _partner
 
 __all__ = ["DeleteGroupsRequest"]
-
-unpack_i = struct.Struct(">i").unpack_from
 
 
 class DeleteGroupsRequest(kipwire.Message):

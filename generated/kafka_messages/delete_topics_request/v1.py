@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
 from kipwire.codec.arrays import read_texts, write_texts
+from kipwire.codec.wire import pack_i, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
     from ..delete_topics_response import v1 as _partner
 
 __all__ = ["DeleteTopicsRequest"]
-
-unpack_i = struct.Struct(">i").unpack_from
-pack_i = struct.Struct(">i").pack
 
 
 class DeleteTopicsRequest(kipwire.Message):

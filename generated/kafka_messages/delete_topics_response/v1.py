@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -16,10 +16,7 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class DeletableTopicResult(kipwire.Struct):

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_b, pack_h, unpack_h
 
 if typing.TYPE_CHECKING:
     from ..describe_acls_response import v1 as _partner
@@ -16,10 +16,7 @@ __all__ = ["DescribeAclsRequest"]
 
 unpack_bb = struct.Struct(">bb").unpack_from
 unpack_bh = struct.Struct(">bh").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
-pack_b = struct.Struct(">b").pack
 pack_bb = struct.Struct(">bb").pack
-pack_h = struct.Struct(">h").pack
 
 
 class DescribeAclsRequest(kipwire.Message):

@@ -7,7 +7,8 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 
 if typing.TYPE_CHECKING:
     from ..describe_acls_response import v2 as _partner
@@ -16,7 +17,6 @@ __all__ = ["DescribeAclsRequest"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
 unpack_bbB = struct.Struct(">bbB").unpack_from
-pack_b = struct.Struct(">b").pack
 pack_bbx = struct.Struct(">bbx").pack
 
 

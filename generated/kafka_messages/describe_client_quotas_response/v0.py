@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_d, pack_h, unpack_d, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -16,12 +16,7 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["EntityData", "ValueData", "EntryData", "DescribeClientQuotasResponse"]
 
-unpack_d = struct.Struct(">d").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ihh = struct.Struct(">ihh").unpack_from
-pack_d = struct.Struct(">d").pack
-pack_h = struct.Struct(">h").pack
 pack_ih = struct.Struct(">ih").pack
 
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, read_texts, write_structs, write_texts
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -18,7 +18,6 @@ __all__ = ["DescribeConfigsResource", "DescribeConfigsRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_bh = struct.Struct(">bh").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 pack_BB = struct.Struct(">BB").pack
 pack_bh = struct.Struct(">bh").pack
 

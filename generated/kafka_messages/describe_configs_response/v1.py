@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, pack_b, pack_h, pack_i, unpack_b, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -22,17 +22,11 @@ __all__ = [
 ]
 
 unpack_BbBi = struct.Struct(">BbBi").unpack_from
-unpack_b = struct.Struct(">b").unpack_from
 unpack_bh = struct.Struct(">bh").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hh = struct.Struct(">hh").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_BbB = struct.Struct(">BbB").pack
-pack_b = struct.Struct(">b").pack
 pack_bh = struct.Struct(">bh").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class DescribeConfigsSynonym(kipwire.Struct):

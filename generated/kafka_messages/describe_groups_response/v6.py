@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
-from kipwire.codec.wire import tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_h, pack_i, read_size, read_string_size
+from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -19,8 +19,6 @@ __all__ = ["DescribedGroupMember", "DescribedGroup", "DescribeGroupsResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
 
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -16,14 +16,10 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsTopic", "DescribeLogDirsResult", "DescribeLogDirsResponse"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hh = struct.Struct(">hh").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 unpack_iqqB = struct.Struct(">iqqB").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_hh = struct.Struct(">hh").pack
-pack_i = struct.Struct(">i").pack
 pack_iqqB = struct.Struct(">iqqB").pack
 
 

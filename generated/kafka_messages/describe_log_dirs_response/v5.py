@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pack_h, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -21,7 +21,6 @@ unpack_hB = struct.Struct(">hB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iqqBB = struct.Struct(">iqqBB").unpack_from
 unpack_qqBB = struct.Struct(">qqBB").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_ih = struct.Struct(">ih").pack
 pack_iqqBx = struct.Struct(">iqqBx").pack
 pack_qqBx = struct.Struct(">qqBx").pack

@@ -10,7 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_h, pack_i, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -25,8 +26,6 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiqB = struct.Struct(">iiqB").unpack_from
 pack_Hx = struct.Struct(">Hx").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_i16sqqqx = struct.Struct(">i16sqqqx").pack
 pack_ih = struct.Struct(">ih").pack
 pack_iiq = struct.Struct(">iiq").pack

@@ -10,8 +10,9 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
-from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h
+from kipwire.codec.wire import pack_i, read_size, read_string_size, read_tag_section, tag_section, write_size
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -29,9 +30,7 @@ unpack_hB = struct.Struct(">hB").unpack_from
 unpack_hiiiB = struct.Struct(">hiiiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16sB = struct.Struct(">16sB").pack
-pack_h = struct.Struct(">h").pack
 pack_hiii = struct.Struct(">hiii").pack
-pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
 
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_b, pack_h, pack_i, unpack_h
+from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -17,11 +18,6 @@ if typing.TYPE_CHECKING:
 __all__ = ["TopicPartitions", "ElectLeadersRequest"]
 
 unpack_bi = struct.Struct(">bi").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
-pack_b = struct.Struct(">b").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class TopicPartitions(kipwire.Struct):

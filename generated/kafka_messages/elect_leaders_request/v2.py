@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_b, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -19,7 +19,6 @@ __all__ = ["TopicPartitions", "ElectLeadersRequest"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_b = struct.Struct(">b").pack
 pack_ix = struct.Struct(">ix").pack
 
 

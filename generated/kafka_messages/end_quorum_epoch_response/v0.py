@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -16,11 +16,8 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["PartitionData", "TopicData", "EndQuorumEpochResponse"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hi = struct.Struct(">hi").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ihii = struct.Struct(">ihii").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_ihii = struct.Struct(">ihii").pack
 
 

@@ -7,16 +7,14 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, pack_h, unpack_h
 
 if typing.TYPE_CHECKING:
     from ..end_txn_response import v0 as _partner
 
 __all__ = ["EndTxnRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_qhB = struct.Struct(">qhB").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_qhB = struct.Struct(">qhB").pack
 
 

@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import as_bytes
+from kipwire.codec.wire import as_bytes, pack_i, pack_q, unpack_i, unpack_q
 
 if typing.TYPE_CHECKING:
     from ..expire_delegation_token_response import v1 as _partner
 
 __all__ = ["ExpireDelegationTokenRequest"]
-
-unpack_i = struct.Struct(">i").unpack_from
-unpack_q = struct.Struct(">q").unpack_from
-pack_i = struct.Struct(">i").pack
-pack_q = struct.Struct(">q").pack
 
 
 class ExpireDelegationTokenRequest(kipwire.Message):

@@ -10,8 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_q, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, unpack_q, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -24,12 +24,10 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 unpack_iiibiiB = struct.Struct(">iiibiiB").unpack_from
 unpack_iiqiqiB = struct.Struct(">iiqiqiB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
-unpack_q = struct.Struct(">q").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_iiibii = struct.Struct(">iiibii").pack
 pack_iiqiqix = struct.Struct(">iiqiqix").pack
 pack_iqx = struct.Struct(">iqx").pack
-pack_q = struct.Struct(">q").pack
 
 
 class ReplicaState(kipwire.FlexibleStruct):

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_i, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -32,7 +32,6 @@ unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 unpack_qiB = struct.Struct(">qiB").unpack_from
 unpack_qqB = struct.Struct(">qqB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_ihi = struct.Struct(">ihi").pack
 pack_ihqqq = struct.Struct(">ihqqq").pack
 pack_iix = struct.Struct(">iix").pack

@@ -10,7 +10,7 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
+from kipwire.codec.wire import ONE_BYTE, as_bytes, pack_i, read_size, read_tag_section, tag_section, write_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -35,7 +35,6 @@ unpack_iqB = struct.Struct(">iqB").unpack_from
 unpack_qiB = struct.Struct(">qiB").unpack_from
 unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_i = struct.Struct(">i").pack
 pack_ihi = struct.Struct(">ihi").pack
 pack_ihqqq = struct.Struct(">ihqqq").pack
 pack_iix = struct.Struct(">iix").pack

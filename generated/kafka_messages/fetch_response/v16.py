@@ -10,8 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, is_empty, read_size, read_string_size, read_tag_section
-from kipwire.codec.wire import tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, is_empty, pack_i, read_size, read_string_size
+from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -37,7 +37,6 @@ unpack_iqB = struct.Struct(">iqB").unpack_from
 unpack_qiB = struct.Struct(">qiB").unpack_from
 unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_i = struct.Struct(">i").pack
 pack_ihi = struct.Struct(">ihi").pack
 pack_ihqqq = struct.Struct(">ihqqq").pack
 pack_iix = struct.Struct(">iix").pack

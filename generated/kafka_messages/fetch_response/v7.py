@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import as_bytes, encode_text
+from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -16,13 +16,9 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["AbortedTransaction", "PartitionData", "FetchableTopicResponse", "FetchResponse"]
 
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ihii = struct.Struct(">ihii").unpack_from
 unpack_ihqqqi = struct.Struct(">ihqqqi").unpack_from
 unpack_qq = struct.Struct(">qq").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ihi = struct.Struct(">ihi").pack
 pack_ihqqq = struct.Struct(">ihqqq").pack
 pack_qq = struct.Struct(">qq").pack

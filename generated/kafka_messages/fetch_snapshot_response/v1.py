@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, is_empty, read_size, read_string_size, read_tag_section
-from kipwire.codec.wire import tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, is_empty, pack_i, read_size, read_string_size
+from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -32,7 +32,6 @@ unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_qiB = struct.Struct(">qiB").unpack_from
 unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_Hx = struct.Struct(">Hx").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_iix = struct.Struct(">iix").pack
 pack_qix = struct.Struct(">qix").pack

@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_b, pack_h, unpack_b, unpack_h
 
 if typing.TYPE_CHECKING:
     from ..find_coordinator_response import v1 as _partner
 
 __all__ = ["FindCoordinatorRequest"]
-
-unpack_b = struct.Struct(">b").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
-pack_b = struct.Struct(">b").pack
-pack_h = struct.Struct(">h").pack
 
 
 class FindCoordinatorRequest(kipwire.Message):

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
-from kipwire.codec.wire import read_tag_section, tag_section
+from kipwire.codec.wire import pack_b, read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -17,7 +17,6 @@ if typing.TYPE_CHECKING:
 __all__ = ["FindCoordinatorRequest"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
-pack_b = struct.Struct(">b").pack
 
 
 class FindCoordinatorRequest(kipwire.FlexibleMessage):

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_i, unpack_i
 
 if typing.TYPE_CHECKING:
     from ..find_coordinator_request import v0 as _partner
@@ -15,9 +15,7 @@ if typing.TYPE_CHECKING:
 __all__ = ["FindCoordinatorResponse"]
 
 unpack_hih = struct.Struct(">hih").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 pack_hih = struct.Struct(">hih").pack
-pack_i = struct.Struct(">i").pack
 
 
 class FindCoordinatorResponse(kipwire.Message):

@@ -7,18 +7,15 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_i
 
 if typing.TYPE_CHECKING:
     from ..find_coordinator_request import v1 as _partner
 
 __all__ = ["FindCoordinatorResponse"]
 
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
 unpack_ihh = struct.Struct(">ihh").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 
 

@@ -7,7 +7,8 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 
 if typing.TYPE_CHECKING:
     from ..find_coordinator_request import v3 as _partner
@@ -16,7 +17,6 @@ __all__ = ["FindCoordinatorResponse"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_ix = struct.Struct(">ix").pack
 

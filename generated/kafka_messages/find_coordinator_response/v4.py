@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -18,7 +19,6 @@ __all__ = ["Coordinator", "FindCoordinatorResponse"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 
 

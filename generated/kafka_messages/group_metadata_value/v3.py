@@ -8,20 +8,15 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import as_bytes, encode_text
+from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, pack_q, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["MemberMetadata", "GroupMetadataValue"]
 
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
 unpack_iii = struct.Struct(">iii").unpack_from
 unpack_qi = struct.Struct(">qi").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_iii = struct.Struct(">iii").pack
-pack_q = struct.Struct(">q").pack
 
 
 class MemberMetadata(kipwire.Struct):

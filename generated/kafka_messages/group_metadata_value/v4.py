@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
-from kipwire.codec.wire import tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_i, pack_q, read_size, read_string_size
+from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 __all__ = ["MemberMetadata", "GroupMetadataValue"]
@@ -17,9 +17,7 @@ __all__ = ["MemberMetadata", "GroupMetadataValue"]
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_qB = struct.Struct(">qB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_ii = struct.Struct(">ii").pack
-pack_q = struct.Struct(">q").pack
 
 
 class MemberMetadata(kipwire.FlexibleStruct):

@@ -7,16 +7,14 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
 if typing.TYPE_CHECKING:
     from ..heartbeat_response import v0 as _partner
 
 __all__ = ["HeartbeatRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_ih = struct.Struct(">ih").pack
 
 

@@ -7,7 +7,8 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 
 if typing.TYPE_CHECKING:
     from ..heartbeat_response import v4 as _partner
@@ -15,7 +16,6 @@ if typing.TYPE_CHECKING:
 __all__ = ["HeartbeatRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_i = struct.Struct(">i").pack
 
 
 class HeartbeatRequest(kipwire.FlexibleMessage):

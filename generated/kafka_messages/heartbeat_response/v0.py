@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
+from kipwire.codec.wire import pack_h, unpack_h
 
 if typing.TYPE_CHECKING:
     from ..heartbeat_request import v0 as _partner
 
 __all__ = ["HeartbeatResponse"]
-
-unpack_h = struct.Struct(">h").unpack_from
-pack_h = struct.Struct(">h").pack
 
 
 class HeartbeatResponse(kipwire.Message):

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pack_b, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -20,7 +20,6 @@ __all__ = ["AlterableConfig", "AlterConfigsResource", "IncrementalAlterConfigsRe
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_bB = struct.Struct(">bB").unpack_from
 pack_Bx = struct.Struct(">Bx").pack
-pack_b = struct.Struct(">b").pack
 
 
 class AlterableConfig(kipwire.FlexibleStruct):

@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 
 if typing.TYPE_CHECKING:
     from ..init_producer_id_response import v0 as _partner
 
 __all__ = ["InitProducerIdRequest"]
-
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class InitProducerIdRequest(kipwire.Message):

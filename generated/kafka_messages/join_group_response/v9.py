@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, pack_B, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -19,7 +19,6 @@ __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_ihiB = struct.Struct(">ihiB").unpack_from
-pack_B = struct.Struct(">B").pack
 pack_ihi = struct.Struct(">ihi").pack
 
 

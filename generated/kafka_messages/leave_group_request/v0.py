@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
 if typing.TYPE_CHECKING:
     from ..leave_group_response import v0 as _partner
 
 __all__ = ["LeaveGroupRequest"]
-
-unpack_h = struct.Struct(">h").unpack_from
-pack_h = struct.Struct(">h").pack
 
 
 class LeaveGroupRequest(kipwire.Message):

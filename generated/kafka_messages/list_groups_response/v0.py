@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -16,9 +16,7 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["ListedGroup", "ListGroupsResponse"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hi = struct.Struct(">hi").unpack_from
-pack_h = struct.Struct(">h").pack
 
 
 class ListedGroup(kipwire.Struct):

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -16,11 +16,8 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ibi = struct.Struct(">ibi").unpack_from
 unpack_iiq = struct.Struct(">iiq").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_ib = struct.Struct(">ib").pack
 pack_iiq = struct.Struct(">iiq").pack
 

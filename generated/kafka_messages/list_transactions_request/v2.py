@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
-from kipwire.codec.wire import ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, encode_text, pack_q, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -18,7 +18,6 @@ if typing.TYPE_CHECKING:
 __all__ = ["ListTransactionsRequest"]
 
 unpack_qB = struct.Struct(">qB").unpack_from
-pack_q = struct.Struct(">q").pack
 
 
 class ListTransactionsRequest(kipwire.FlexibleMessage):

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_q, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -19,7 +20,6 @@ __all__ = ["TransactionState", "ListTransactionsResponse"]
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_qB = struct.Struct(">qB").unpack_from
 pack_ih = struct.Struct(">ih").pack
-pack_q = struct.Struct(">q").pack
 
 
 class TransactionState(kipwire.FlexibleStruct):

@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
     from ..metadata_response import v1 as _partner
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
-
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
-pack_h = struct.Struct(">h").pack
 
 
 class MetadataRequestTopic(kipwire.Struct):

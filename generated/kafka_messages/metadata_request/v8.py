@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -17,10 +17,7 @@ if typing.TYPE_CHECKING:
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
 unpack_BBB = struct.Struct(">BBB").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 pack_BBB = struct.Struct(">BBB").pack
-pack_h = struct.Struct(">h").pack
 
 
 class MetadataRequestTopic(kipwire.Struct):

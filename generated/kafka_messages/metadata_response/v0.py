@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_i, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -18,11 +18,9 @@ __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataRespo
 
 unpack_hh = struct.Struct(">hh").unpack_from
 unpack_hiii = struct.Struct(">hiii").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
 pack_hh = struct.Struct(">hh").pack
 pack_hiii = struct.Struct(">hiii").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 
 

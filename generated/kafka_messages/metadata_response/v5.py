@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_B, pack_h
+from kipwire.codec.wire import pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -17,17 +18,12 @@ if typing.TYPE_CHECKING:
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
 
 unpack_Bi = struct.Struct(">Bi").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hh = struct.Struct(">hh").unpack_from
 unpack_hiii = struct.Struct(">hiii").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
-pack_B = struct.Struct(">B").pack
-pack_h = struct.Struct(">h").pack
 pack_hh = struct.Struct(">hh").pack
 pack_hiii = struct.Struct(">hiii").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, pack_q, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -16,15 +16,11 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["OffsetCommitRequestPartition", "OffsetCommitRequestTopic", "OffsetCommitRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
 unpack_iqh = struct.Struct(">iqh").unpack_from
 unpack_qi = struct.Struct(">qi").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_ih = struct.Struct(">ih").pack
 pack_iq = struct.Struct(">iq").pack
-pack_q = struct.Struct(">q").pack
 
 
 class OffsetCommitRequestPartition(kipwire.Struct):

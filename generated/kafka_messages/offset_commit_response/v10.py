@@ -10,7 +10,7 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import read_tag_section, tag_section
+from kipwire.codec.wire import pack_i, read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -22,7 +22,6 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_i = struct.Struct(">i").pack
 pack_ihx = struct.Struct(">ihx").pack
 
 

@@ -7,13 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_q, unpack_q
 
 __all__ = ["OffsetCommitValue"]
 
-unpack_q = struct.Struct(">q").unpack_from
 unpack_qh = struct.Struct(">qh").unpack_from
-pack_q = struct.Struct(">q").pack
 pack_qh = struct.Struct(">qh").pack
 
 

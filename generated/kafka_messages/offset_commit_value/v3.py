@@ -7,13 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_q, unpack_q
 
 __all__ = ["OffsetCommitValue"]
 
-unpack_q = struct.Struct(">q").unpack_from
 unpack_qih = struct.Struct(">qih").unpack_from
-pack_q = struct.Struct(">q").pack
 pack_qih = struct.Struct(">qih").pack
 
 

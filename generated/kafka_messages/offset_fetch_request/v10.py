@@ -10,7 +10,7 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_i
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -24,7 +24,6 @@ unpack_BB = struct.Struct(">BB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_Bx = struct.Struct(">Bx").pack
-pack_i = struct.Struct(">i").pack
 
 
 class OffsetFetchRequestTopics(kipwire.FlexibleStruct):

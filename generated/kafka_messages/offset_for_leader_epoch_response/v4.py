@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -19,7 +20,6 @@ __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpoch
 unpack_hiiqB = struct.Struct(">hiiqB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_hiiqx = struct.Struct(">hiiqx").pack
-pack_i = struct.Struct(">i").pack
 
 
 class EpochEndOffset(kipwire.FlexibleStruct):

@@ -9,16 +9,12 @@ import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
-from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
-from kipwire.codec.wire import write_size
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, pack_b, pack_i, read_size, read_tag_section
+from kipwire.codec.wire import tag_section, unpack_b, unpack_i, write_size
 
 __all__ = ["PartitionChangeRecord"]
 
-unpack_b = struct.Struct(">b").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
-pack_b = struct.Struct(">b").pack
-pack_i = struct.Struct(">i").pack
 pack_i16sx = struct.Struct(">i16sx").pack
 
 

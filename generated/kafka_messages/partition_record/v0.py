@@ -9,16 +9,14 @@ import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
-from kipwire.codec.wire import write_size
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, pack_b, read_size, read_tag_section
+from kipwire.codec.wire import tag_section, unpack_b, write_size
 from kipwire.structs import DEFAULT
 
 __all__ = ["PartitionRecord"]
 
-unpack_b = struct.Struct(">b").unpack_from
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
 unpack_iiiB = struct.Struct(">iiiB").unpack_from
-pack_b = struct.Struct(">b").pack
 pack_i16s = struct.Struct(">i16s").pack
 pack_iiix = struct.Struct(">iiix").pack
 

@@ -10,7 +10,7 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_i, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -24,7 +24,6 @@ unpack_hiB = struct.Struct(">hiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_hi = struct.Struct(">hi").pack
-pack_i = struct.Struct(">i").pack
 
 
 class PartitionProduceData(kipwire.FlexibleStruct):

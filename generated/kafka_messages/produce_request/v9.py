@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_i, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -20,7 +20,6 @@ __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
 unpack_hiB = struct.Struct(">hiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_hi = struct.Struct(">hi").pack
-pack_i = struct.Struct(">i").pack
 
 
 class PartitionProduceData(kipwire.FlexibleStruct):

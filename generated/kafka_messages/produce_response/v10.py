@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, pack_i, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
@@ -27,7 +27,6 @@ __all__ = [
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihqqqB = struct.Struct(">ihqqqB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_ihqqq = struct.Struct(">ihqqq").pack
 pack_iix = struct.Struct(">iix").pack
 pack_ix = struct.Struct(">ix").pack

@@ -10,7 +10,7 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, pack_i, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
@@ -31,7 +31,6 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihqqqB = struct.Struct(">ihqqqB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_i = struct.Struct(">i").pack
 pack_ihqqq = struct.Struct(">ihqqq").pack
 pack_iix = struct.Struct(">iix").pack
 pack_ix = struct.Struct(">ix").pack

@@ -8,13 +8,13 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
+from kipwire.codec.wire import pack_I
 from kipwire.structs import DEFAULT
 
 __all__ = ["ProducerEntry", "ProducerSnapshot"]
 
 unpack_Ii = struct.Struct(">Ii").unpack_from
 unpack_qhiqiqiq = struct.Struct(">qhiqiqiq").unpack_from
-pack_I = struct.Struct(">I").pack
 pack_qhiqiqiq = struct.Struct(">qhiqiqiq").pack
 
 

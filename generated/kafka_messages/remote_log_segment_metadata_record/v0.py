@@ -10,8 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, pack_B, pack_i, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 __all__ = [
@@ -29,9 +29,7 @@ unpack_iqB = struct.Struct(">iqB").unpack_from
 unpack_qqiqqB = struct.Struct(">qqiqqB").unpack_from
 pack_16six = struct.Struct(">16six").pack
 pack_16sx = struct.Struct(">16sx").pack
-pack_B = struct.Struct(">B").pack
 pack_bx = struct.Struct(">bx").pack
-pack_i = struct.Struct(">i").pack
 pack_iqx = struct.Struct(">iqx").pack
 pack_qqiqq = struct.Struct(">qqiqq").pack
 

@@ -10,8 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section
-from kipwire.codec.wire import write_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, pack_B, pack_i, read_size, read_tag_section
+from kipwire.codec.wire import tag_section, write_size
 from kipwire.structs import DEFAULT
 
 __all__ = ["SegmentLeaderEpochEntry", "RemoteLogSegmentMetadataSnapshotRecord"]
@@ -21,9 +21,7 @@ unpack_bB = struct.Struct(">bB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_16sqqiqq = struct.Struct(">16sqqiqq").pack
-pack_B = struct.Struct(">B").pack
 pack_bx = struct.Struct(">bx").pack
-pack_i = struct.Struct(">i").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 

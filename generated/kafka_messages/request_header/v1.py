@@ -7,12 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h
 
 __all__ = ["RequestHeader"]
 
 unpack_hhih = struct.Struct(">hhih").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_hhi = struct.Struct(">hhi").pack
 
 

@@ -7,12 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text, read_tag_section, tag_section
+from kipwire.codec.wire import encode_text, pack_h, read_tag_section, tag_section
 
 __all__ = ["RequestHeader"]
 
 unpack_hhih = struct.Struct(">hhih").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_hhi = struct.Struct(">hhi").pack
 
 

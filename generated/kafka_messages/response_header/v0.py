@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
+from kipwire.codec.wire import pack_i, unpack_i
 
 __all__ = ["ResponseHeader"]
-
-unpack_i = struct.Struct(">i").unpack_from
-pack_i = struct.Struct(">i").pack
 
 
 class ResponseHeader(kipwire.Message):

@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import as_bytes
+from kipwire.codec.wire import as_bytes, pack_i, unpack_i
 
 if typing.TYPE_CHECKING:
     from ..sasl_authenticate_response import v0 as _partner
 
 __all__ = ["SaslAuthenticateRequest"]
-
-unpack_i = struct.Struct(">i").unpack_from
-pack_i = struct.Struct(">i").pack
 
 
 class SaslAuthenticateRequest(kipwire.Message):

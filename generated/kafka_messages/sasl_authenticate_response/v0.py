@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import as_bytes, encode_text
+from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_i
 
 if typing.TYPE_CHECKING:
     from ..sasl_authenticate_request import v0 as _partner
@@ -15,9 +15,6 @@ if typing.TYPE_CHECKING:
 __all__ = ["SaslAuthenticateResponse"]
 
 unpack_hh = struct.Struct(">hh").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class SaslAuthenticateResponse(kipwire.Message):

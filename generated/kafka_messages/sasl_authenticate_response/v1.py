@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import as_bytes, encode_text
+from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, pack_q, unpack_i, unpack_q
 
 if typing.TYPE_CHECKING:
     from ..sasl_authenticate_request import v1 as _partner
@@ -15,11 +15,6 @@ if typing.TYPE_CHECKING:
 __all__ = ["SaslAuthenticateResponse"]
 
 unpack_hh = struct.Struct(">hh").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
-unpack_q = struct.Struct(">q").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
-pack_q = struct.Struct(">q").pack
 
 
 class SaslAuthenticateResponse(kipwire.Message):

@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
 if typing.TYPE_CHECKING:
     from ..sasl_handshake_response import v0 as _partner
 
 __all__ = ["SaslHandshakeRequest"]
-
-unpack_h = struct.Struct(">h").unpack_from
-pack_h = struct.Struct(">h").pack
 
 
 class SaslHandshakeRequest(kipwire.Message):

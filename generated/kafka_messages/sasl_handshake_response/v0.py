@@ -8,6 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_texts, write_texts
+from kipwire.codec.wire import pack_h
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -16,7 +17,6 @@ if typing.TYPE_CHECKING:
 __all__ = ["SaslHandshakeResponse"]
 
 unpack_hi = struct.Struct(">hi").unpack_from
-pack_h = struct.Struct(">h").pack
 
 
 class SaslHandshakeResponse(kipwire.Message):

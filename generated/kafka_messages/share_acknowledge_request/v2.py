@@ -10,8 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, encode_text, read_size
-from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, encode_text, pack_i
+from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -24,7 +24,6 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iBB = struct.Struct(">iBB").unpack_from
 unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_i = struct.Struct(">i").pack
 pack_iB = struct.Struct(">iB").pack
 pack_qq = struct.Struct(">qq").pack
 

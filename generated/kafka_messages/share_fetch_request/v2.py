@@ -11,7 +11,7 @@ import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, PACK_INT8, UNPACK_INT32, UNPACK_INT8
-from kipwire.codec.wire import as_list, encode_text, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import as_list, encode_text, pack_i, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_size, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -25,7 +25,6 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iiiiiibBB = struct.Struct(">iiiiiibBB").unpack_from
 unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_i = struct.Struct(">i").pack
 pack_iiiiiibB = struct.Struct(">iiiiiibB").pack
 pack_qq = struct.Struct(">qq").pack
 

@@ -10,8 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
-from kipwire.codec.wire import tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_h, pack_i, read_size, read_string_size
+from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -33,8 +33,6 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_qqhB = struct.Struct(">qqhB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_iix = struct.Struct(">iix").pack
 pack_qqhx = struct.Struct(">qqhx").pack

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 
 if typing.TYPE_CHECKING:
     from ..share_group_heartbeat_response import v1 as _partner
@@ -16,7 +17,6 @@ if typing.TYPE_CHECKING:
 __all__ = ["ShareGroupHeartbeatRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_i = struct.Struct(">i").pack
 
 
 class ShareGroupHeartbeatRequest(kipwire.FlexibleMessage):

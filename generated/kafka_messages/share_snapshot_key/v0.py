@@ -9,14 +9,12 @@ import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
 __all__ = ["ShareSnapshotKey"]
 
 unpack_16si = struct.Struct(">16si").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
 pack_16si = struct.Struct(">16si").pack
-pack_h = struct.Struct(">h").pack
 
 
 class ShareSnapshotKey(kipwire.Message):

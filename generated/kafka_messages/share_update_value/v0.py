@@ -8,15 +8,13 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import read_tag_section, tag_section
+from kipwire.codec.wire import pack_i, read_tag_section, tag_section, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["StateBatch", "ShareUpdateValue"]
 
-unpack_i = struct.Struct(">i").unpack_from
 unpack_iiqB = struct.Struct(">iiqB").unpack_from
 unpack_qqbhB = struct.Struct(">qqbhB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_iiq = struct.Struct(">iiq").pack
 pack_qqbhx = struct.Struct(">qqbhx").pack
 

@@ -9,8 +9,9 @@ import typing
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.codec.arrays import write_compact_texts, write_struct
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
-from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h
+from kipwire.codec.wire import pack_i, read_size, read_string_size, read_tag_section, tag_section, write_size
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -39,8 +40,6 @@ unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_Bx = struct.Struct(">Bx").pack
 pack_Hx = struct.Struct(">Hx").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
 pack_iqx = struct.Struct(">iqx").pack

@@ -10,8 +10,8 @@ import kipwire
 from kipwire.codec.arrays import RowPackers, read_compact_structs, read_compact_texts, read_struct
 from kipwire.codec.arrays import write_compact_structs, write_compact_texts, write_struct
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT16, UNPACK_INT32, as_list
-from kipwire.codec.wire import encode_text, read_size, read_string_size, read_tag_section, tag_section, write_size
-from kipwire.codec.wire import write_string_size
+from kipwire.codec.wire import encode_text, pack_i, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -37,7 +37,6 @@ unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_Bx = struct.Struct(">Bx").pack
 pack_Hx = struct.Struct(">Hx").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
 pack_iqx = struct.Struct(">iqx").pack

@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_b, pack_i, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -23,8 +23,6 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiiiB = struct.Struct(">iiiiB").unpack_from
 pack_Hx = struct.Struct(">Hx").pack
-pack_b = struct.Struct(">b").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_iiii = struct.Struct(">iiii").pack
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_b
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -24,7 +24,6 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiiqB = struct.Struct(">iiiqB").unpack_from
 pack_Bi = struct.Struct(">Bi").pack
 pack_Hx = struct.Struct(">Hx").pack
-pack_b = struct.Struct(">b").pack
 pack_ih = struct.Struct(">ih").pack
 pack_iiiq = struct.Struct(">iiiq").pack
 

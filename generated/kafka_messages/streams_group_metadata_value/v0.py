@@ -8,15 +8,13 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
-from kipwire.codec.wire import write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, pack_i, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import unpack_i, write_string_size
 from kipwire.structs import DEFAULT
 
 __all__ = ["LastAssignmentConfig", "StreamsGroupMetadataValue"]
 
-unpack_i = struct.Struct(">i").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_iqx = struct.Struct(">iqx").pack
 
 

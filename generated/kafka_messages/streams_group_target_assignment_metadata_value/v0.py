@@ -7,14 +7,12 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import read_tag_section, tag_section
+from kipwire.codec.wire import pack_q, read_tag_section, tag_section, unpack_q
 
 __all__ = ["StreamsGroupTargetAssignmentMetadataValue"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
-unpack_q = struct.Struct(">q").unpack_from
 pack_ix = struct.Struct(">ix").pack
-pack_q = struct.Struct(">q").pack
 
 
 class StreamsGroupTargetAssignmentMetadataValue(kipwire.FlexibleMessage):

@@ -9,7 +9,8 @@ import typing
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.codec.arrays import write_compact_texts, write_struct
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, pack_i, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import unpack_i, write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -24,9 +25,6 @@ __all__ = [
 ]
 
 unpack_bB = struct.Struct(">bB").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
-pack_b = struct.Struct(">b").pack
-pack_i = struct.Struct(">i").pack
 
 
 class TopologyDescriptionNode(kipwire.FlexibleStruct):

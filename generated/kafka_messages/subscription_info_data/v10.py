@@ -10,17 +10,15 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import as_bytes, encode_text
+from kipwire.codec.wire import as_bytes, encode_text, pack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["TaskOffsetSum", "SubscriptionInfoData"]
 
 unpack_bi = struct.Struct(">bi").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ii16si = struct.Struct(">ii16si").unpack_from
 unpack_iiqh = struct.Struct(">iiqh").unpack_from
 pack_bi = struct.Struct(">bi").pack
-pack_h = struct.Struct(">h").pack
 pack_ii16si = struct.Struct(">ii16si").pack
 pack_iiq = struct.Struct(">iiq").pack
 

@@ -10,15 +10,13 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import as_bytes
+from kipwire.codec.wire import as_bytes, pack_i, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["TaskId", "SubscriptionInfoData"]
 
-unpack_i = struct.Struct(">i").unpack_from
 unpack_i16si = struct.Struct(">i16si").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_i16s = struct.Struct(">i16s").pack
 pack_ii = struct.Struct(">ii").pack
 

@@ -10,18 +10,16 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import as_bytes
+from kipwire.codec.wire import as_bytes, pack_i, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["PartitionToOffsetSum", "TaskOffsetSum", "SubscriptionInfoData"]
 
 unpack_bi = struct.Struct(">bi").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 unpack_ii16si = struct.Struct(">ii16si").unpack_from
 unpack_iq = struct.Struct(">iq").unpack_from
 pack_bi = struct.Struct(">bi").pack
-pack_i = struct.Struct(">i").pack
 pack_ii16si = struct.Struct(">ii16si").pack
 pack_iq = struct.Struct(">iq").pack
 

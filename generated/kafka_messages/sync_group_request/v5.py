@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_i, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -18,7 +18,6 @@ if typing.TYPE_CHECKING:
 __all__ = ["SyncGroupRequestAssignment", "SyncGroupRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_i = struct.Struct(">i").pack
 
 
 class SyncGroupRequestAssignment(kipwire.FlexibleStruct):

@@ -8,17 +8,13 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
-from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["PartitionsSchema", "TransactionLogValue"]
 
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_qhibi = struct.Struct(">qhibi").unpack_from
 unpack_qq = struct.Struct(">qq").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_qhib = struct.Struct(">qhib").pack
 pack_qq = struct.Struct(">qq").pack
 

@@ -8,18 +8,15 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
+from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_q, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, unpack_h, unpack_q, write_size
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 __all__ = ["PartitionsSchema", "TransactionLogValue"]
 
-unpack_h = struct.Struct(">h").unpack_from
-unpack_q = struct.Struct(">q").unpack_from
 unpack_qhibB = struct.Struct(">qhibB").unpack_from
 unpack_qqB = struct.Struct(">qqB").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_q = struct.Struct(">q").pack
 pack_qhib = struct.Struct(">qhib").pack
 pack_qqx = struct.Struct(">qqx").pack
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -20,7 +20,6 @@ __all__ = ["FeatureUpdateKey", "UpdateFeaturesRequest"]
 unpack_hBB = struct.Struct(">hBB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_hBx = struct.Struct(">hBx").pack
-pack_i = struct.Struct(">i").pack
 
 
 class FeatureUpdateKey(kipwire.FlexibleStruct):

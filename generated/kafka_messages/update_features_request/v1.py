@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -22,7 +22,6 @@ unpack_hbB = struct.Struct(">hbB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_Bx = struct.Struct(">Bx").pack
 pack_hbx = struct.Struct(">hbx").pack
-pack_i = struct.Struct(">i").pack
 
 
 class FeatureUpdateKey(kipwire.FlexibleStruct):

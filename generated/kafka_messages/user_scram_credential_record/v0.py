@@ -7,14 +7,13 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_b, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 
 __all__ = ["UserScramCredentialRecord"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_b = struct.Struct(">b").pack
 pack_ix = struct.Struct(">ix").pack
 
 

@@ -10,7 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
@@ -20,7 +21,6 @@ __all__ = ["PartitionData", "TopicData", "VoteRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iii16s16siqB = struct.Struct(">iii16s16siqB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_iii16s16siqx = struct.Struct(">iii16s16siqx").pack
 
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pack_h, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -19,7 +19,6 @@ __all__ = ["PartitionData", "TopicData", "VoteResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_ihiiBB = struct.Struct(">ihiiBB").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_ihiiBx = struct.Struct(">ihiiBx").pack
 
 

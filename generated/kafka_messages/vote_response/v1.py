@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, read_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, pack_h, pack_i, read_string_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
@@ -22,8 +22,6 @@ unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihiiBB = struct.Struct(">ihiiBB").unpack_from
 pack_Hx = struct.Struct(">Hx").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ihiiBx = struct.Struct(">ihiiBx").pack
 
 

@@ -10,7 +10,8 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
-from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+from kipwire.codec.wire import ONE_BYTE, encode_text, pack_h, read_string_size, read_tag_section, tag_section
+from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
 __all__ = ["Endpoint", "KRaftVersionFeature", "Voter", "VotersRecord"]
@@ -20,7 +21,6 @@ unpack_hB = struct.Struct(">hB").unpack_from
 unpack_hhB = struct.Struct(">hhB").unpack_from
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
 pack_Hx = struct.Struct(">Hx").pack
-pack_h = struct.Struct(">h").pack
 pack_hhx = struct.Struct(">hhx").pack
 pack_i16s = struct.Struct(">i16s").pack
 

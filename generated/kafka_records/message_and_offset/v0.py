@@ -8,18 +8,13 @@ import typing
 
 import kipwire
 from kipwire.codec import checksums
-from kipwire.codec.wire import BOOL_BYTE, as_bytes
+from kipwire.codec.wire import BOOL_BYTE, as_bytes, pack_I, pack_i, pack_q, unpack_I, unpack_i
 
 __all__ = ["MessageAndOffset"]
 
-unpack_I = struct.Struct(">I").unpack_from
 unpack_bBi = struct.Struct(">bBi").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_qi = struct.Struct(">qi").unpack_from
-pack_I = struct.Struct(">I").pack
 pack_bB = struct.Struct(">bB").pack
-pack_i = struct.Struct(">i").pack
-pack_q = struct.Struct(">q").pack
 
 
 class MessageAndOffset(kipwire.Message):

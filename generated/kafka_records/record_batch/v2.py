@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.codec import checksums
-from kipwire.codec.wire import BOOL_BYTE, as_bytes
+from kipwire.codec.wire import BOOL_BYTE, as_bytes, pack_I, pack_i, pack_q
 
 __all__ = ["RecordBatch"]
 
@@ -16,10 +16,7 @@ unpack_Hiqqqhii = struct.Struct(">Hiqqqhii").unpack_from
 unpack_ibI = struct.Struct(">ibI").unpack_from
 unpack_qi = struct.Struct(">qi").unpack_from
 pack_Hiqqqhii = struct.Struct(">Hiqqqhii").pack
-pack_I = struct.Struct(">I").pack
-pack_i = struct.Struct(">i").pack
 pack_ib = struct.Struct(">ib").pack
-pack_q = struct.Struct(">q").pack
 
 
 class RecordBatch(kipwire.Message):

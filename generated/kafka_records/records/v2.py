@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
 from kipwire.codec.varints import VARINTS
-from kipwire.codec.wire import as_bytes, as_list, encode_text, read_varint, write_packed
+from kipwire.codec.wire import as_bytes, as_list, encode_text, pack_b, read_varint, unpack_b, write_packed
 from kipwire.structs import DEFAULT
 
 __all__ = ["RecordHeader", "Record", "Records"]
-
-unpack_b = struct.Struct(">b").unpack_from
-pack_b = struct.Struct(">b").pack
 
 
 class RecordHeader(kipwire.Struct):

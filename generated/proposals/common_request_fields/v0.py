@@ -7,14 +7,12 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import as_bytes, encode_text
+from kipwire.codec.wire import as_bytes, encode_text, pack_i, unpack_i
 
 __all__ = ["CommonRequestFields"]
 
 unpack_hhih = struct.Struct(">hhih").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 pack_hhih = struct.Struct(">hhih").pack
-pack_i = struct.Struct(">i").pack
 
 
 class CommonRequestFields(kipwire.Message):

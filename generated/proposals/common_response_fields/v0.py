@@ -7,13 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import as_bytes
+from kipwire.codec.wire import as_bytes, pack_i, unpack_i
 
 __all__ = ["CommonResponseFields"]
 
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ihh = struct.Struct(">ihh").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_ihh = struct.Struct(">ihh").pack
 
 

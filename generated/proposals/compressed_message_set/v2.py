@@ -8,17 +8,13 @@ import typing
 
 import kipwire
 from kipwire.codec import checksums
-from kipwire.codec.wire import BOOL_BYTE, as_bytes
+from kipwire.codec.wire import BOOL_BYTE, as_bytes, pack_I, pack_i, pack_q, unpack_I
 
 __all__ = ["CompressedMessageSet"]
 
-unpack_I = struct.Struct(">I").unpack_from
 unpack_bHiqqhi = struct.Struct(">bHiqqhi").unpack_from
 unpack_qi = struct.Struct(">qi").unpack_from
-pack_I = struct.Struct(">I").pack
 pack_bHiqqhi = struct.Struct(">bHiqqhi").pack
-pack_i = struct.Struct(">i").pack
-pack_q = struct.Struct(">q").pack
 
 
 class CompressedMessageSet(kipwire.Message):

@@ -8,9 +8,9 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_size, read_string_size
-from kipwire.codec.wire import read_tag_section, read_upacked_array, read_upacked_run, tag_section, write_size
-from kipwire.codec.wire import write_string_size, write_upacked_array, write_upacked_run
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, pack_B, pack_h, pack_i, read_size
+from kipwire.codec.wire import read_string_size, read_tag_section, read_upacked_array, read_upacked_run, tag_section
+from kipwire.codec.wire import write_size, write_string_size, write_upacked_array, write_upacked_run
 from kipwire.structs import DEFAULT
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
@@ -19,10 +19,7 @@ unpack_BB = struct.Struct(">BB").unpack_from
 unpack_BBBB = struct.Struct(">BBBB").unpack_from
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_B = struct.Struct(">B").pack
 pack_BBBB = struct.Struct(">BBBB").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
 
 

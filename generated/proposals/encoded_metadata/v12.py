@@ -9,9 +9,9 @@ import typing
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.varints import VARINTS
-from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_packed_array, read_size
-from kipwire.codec.wire import read_string_size, read_tag_section, read_varint, tag_section, write_packed
-from kipwire.codec.wire import write_packed_array, write_size, write_string_size
+from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, pack_B, pack_h, pack_i
+from kipwire.codec.wire import read_packed_array, read_size, read_string_size, read_tag_section, read_varint
+from kipwire.codec.wire import tag_section, write_packed, write_packed_array, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
@@ -19,9 +19,6 @@ __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadata
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_B = struct.Struct(">B").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
 
 

@@ -8,18 +8,14 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
-from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["OffsetData", "FetchRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hhih = struct.Struct(">hhih").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_iiih = struct.Struct(">iiih").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_hhih = struct.Struct(">hhih").pack
-pack_i = struct.Struct(">i").pack
 pack_iiih = struct.Struct(">iiih").pack
 
 

@@ -8,19 +8,15 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
-from kipwire.codec.wire import as_list, encode_text
+from kipwire.codec.wire import as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["PartitionOffsetData", "OffsetData", "FetchRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hhih = struct.Struct(">hhih").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_iii = struct.Struct(">iii").unpack_from
 unpack_iiih = struct.Struct(">iiih").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_hhih = struct.Struct(">hhih").pack
-pack_i = struct.Struct(">i").pack
 pack_iii = struct.Struct(">iii").pack
 pack_iiih = struct.Struct(">iiih").pack
 

@@ -8,17 +8,13 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
-from kipwire.codec.wire import as_bytes, as_list, encode_text
+from kipwire.codec.wire import as_bytes, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["PartitionData", "TopicData", "FetchResponse"]
 
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ihhh = struct.Struct(">ihhh").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ihhh = struct.Struct(">ihhh").pack
 pack_ii = struct.Struct(">ii").pack
 

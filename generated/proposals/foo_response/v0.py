@@ -3,21 +3,17 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
+from kipwire.codec.wire import pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 if typing.TYPE_CHECKING:
     from ..foo_request import v0 as _partner
 
 __all__ = ["Foo", "FooResponse"]
-
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
-pack_h = struct.Struct(">h").pack
 
 
 class Foo(kipwire.Struct):

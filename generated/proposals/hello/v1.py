@@ -7,13 +7,11 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
 __all__ = ["Hello"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hh = struct.Struct(">hh").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_hh = struct.Struct(">hh").pack
 
 

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import encode_text
+from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
 __all__ = ["HelloReply"]
-
-unpack_h = struct.Struct(">h").unpack_from
-pack_h = struct.Struct(">h").pack
 
 
 class HelloReply(kipwire.Message):

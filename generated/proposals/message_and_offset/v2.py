@@ -9,21 +9,17 @@ import typing
 import kipwire
 from kipwire.codec import checksums
 from kipwire.codec.arrays import read_bounded_structs, section
-from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, in_order, is_in_order
+from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, in_order, is_in_order, pack_I, pack_i, pack_q, unpack_I
+from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["Header", "MessageAndOffset"]
 
-unpack_I = struct.Struct(">I").unpack_from
 unpack_Ii = struct.Struct(">Ii").unpack_from
 unpack_bBqi = struct.Struct(">bBqi").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_qi = struct.Struct(">qi").unpack_from
-pack_I = struct.Struct(">I").pack
 pack_Ii = struct.Struct(">Ii").pack
 pack_bBq = struct.Struct(">bBq").pack
-pack_i = struct.Struct(">i").pack
-pack_q = struct.Struct(">q").pack
 
 
 class Header(kipwire.Struct):

@@ -10,20 +10,17 @@ import kipwire
 from kipwire.codec import checksums
 from kipwire.codec.arrays import read_bounded_structs, write_elements
 from kipwire.codec.varints import VARINTS
-from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, read_upacked, read_varint, write_size, write_upacked
+from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, pack_I, pack_i, pack_q, read_upacked, read_varint
+from kipwire.codec.wire import unpack_I, write_size, write_upacked
 from kipwire.structs import DEFAULT
 
 __all__ = ["Message", "MessageSet"]
 
 unpack_Bq = struct.Struct(">Bq").unpack_from
-unpack_I = struct.Struct(">I").unpack_from
 unpack_bHiqqhi = struct.Struct(">bHiqqhi").unpack_from
 unpack_qi = struct.Struct(">qi").unpack_from
 pack_Bq = struct.Struct(">Bq").pack
-pack_I = struct.Struct(">I").pack
 pack_bHiqqhi = struct.Struct(">bHiqqhi").pack
-pack_i = struct.Struct(">i").pack
-pack_q = struct.Struct(">q").pack
 
 
 class Message(kipwire.Struct):

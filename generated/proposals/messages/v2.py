@@ -10,15 +10,14 @@ import kipwire
 from kipwire.codec import checksums
 from kipwire.codec.arrays import read_bounded_structs, write_elements
 from kipwire.codec.varints import VARINTS
-from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, read_upacked, read_varint, write_size, write_upacked
+from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, pack_I, read_upacked, read_varint, unpack_I, write_size
+from kipwire.codec.wire import write_upacked
 from kipwire.structs import DEFAULT
 
 __all__ = ["Message", "Messages"]
 
 unpack_Bq = struct.Struct(">Bq").unpack_from
-unpack_I = struct.Struct(">I").unpack_from
 pack_Bq = struct.Struct(">Bq").pack
-pack_I = struct.Struct(">I").pack
 
 
 class Message(kipwire.Struct):

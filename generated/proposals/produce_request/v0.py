@@ -8,20 +8,16 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
-from kipwire.codec.wire import as_bytes, as_list, encode_text
+from kipwire.codec.wire import as_bytes, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["PartitionData", "TopicData", "ProduceRequest"]
 
 unpack_bih = struct.Struct(">bih").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hhih = struct.Struct(">hhih").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_bih = struct.Struct(">bih").pack
-pack_h = struct.Struct(">h").pack
 pack_hhih = struct.Struct(">hhih").pack
-pack_i = struct.Struct(">i").pack
 pack_ii = struct.Struct(">ii").pack
 
 

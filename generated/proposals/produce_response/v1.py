@@ -7,16 +7,13 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.wire import PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_list
+from kipwire.codec.wire import PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_list, pack_h, pack_i, unpack_h
+from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["ProduceResponse"]
 
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ihhh = struct.Struct(">ihhh").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ihhh = struct.Struct(">ihhh").pack
 
 

@@ -8,15 +8,13 @@ import typing
 
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
-from kipwire.codec.wire import as_list
+from kipwire.codec.wire import as_list, pack_i, unpack_i
 from kipwire.structs import DEFAULT
 
 __all__ = ["MessageSetResult", "ProduceResponse"]
 
-unpack_i = struct.Struct(">i").unpack_from
 unpack_ihhh = struct.Struct(">ihhh").unpack_from
 unpack_qh = struct.Struct(">qh").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_ihhh = struct.Struct(">ihhh").pack
 pack_qh = struct.Struct(">qh").pack
 

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
+from kipwire.codec.wire import pack_q, unpack_q
 
 __all__ = ["TooSmall"]
-
-unpack_q = struct.Struct(">q").unpack_from
-pack_q = struct.Struct(">q").pack
 
 
 class TooSmall(kipwire.Message):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from kipwire.types import TYPES
 
 _NUMBERS = [row.name.upper() for row in TYPES.values() if row.kind in ("integer", "float")]
+_OF_NUMBERS = {f"{way}_{name}" for name in _NUMBERS for way in ("PACK", "UNPACK")}.union(
+    f"{way}_{code}" for way in ("pack", "unpack") for code in "bBhHiIqd"
+)
 
 RUNTIME_NAMES = {
     "kipwire.codec.arrays": frozenset("""
@@ -19,7 +22,7 @@ RUNTIME_NAMES = {
     "kipwire.codec.uuids": frozenset({"ZERO_UUID", "read_uuids", "uuid_from", "write_uuids"}),
     "kipwire.codec.varints": frozenset({"VARINTS"}),
     "kipwire.structs": frozenset({"DEFAULT"}),
-    "kipwire.codec.wire": frozenset(f"{way}_{name}" for name in _NUMBERS for way in ("PACK", "UNPACK")).union("""
+    "kipwire.codec.wire": frozenset(_OF_NUMBERS).union("""
         BOOL_BYTE FALSE_TRUE ONE_BYTE
         as_bytes as_list encode_text in_order is_empty is_in_order
         read_size read_string_size read_tag_section read_varint tag_section write_size write_string_size

@@ -148,7 +148,10 @@ def _origins(layouts: list[MessageLayout]) -> dict[int, int]:
 def _module(layout: MessageLayout, source: str) -> Pieces:
     """The module of a version with code of its own."""
     structs = python_structs(layout)
-    read_formats, write_formats = formats(structs)
+    read_formats, write_formats = (
+        [code for code in codes if f"{way}_{code}" not in RUNTIME_NAMES["kipwire.codec.wire"]]
+        for way, codes in zip(("unpack", "pack"), formats(structs), strict=True)
+    )
     root = structs[-1]
     partner = _partner(layout.spec)
     classes = [

@@ -85,6 +85,16 @@ UNPACK_UINT32, PACK_UINT32 = _Unpackers("I"), _Packers("I")
 UNPACK_INT64, PACK_INT64 = _Unpackers("q"), _Packers("q")
 UNPACK_FLOAT64, PACK_FLOAT64 = _Unpackers("d"), _Packers("d")
 
+# One number, by its code in the `struct` module.; a capital is a code of its own
+unpack_b, pack_b = Packer(">b").unpack_from, Packer(">b").pack
+unpack_B, pack_B = Packer(">B").unpack_from, Packer(">B").pack  # noqa: N816
+unpack_h, pack_h = Packer(">h").unpack_from, Packer(">h").pack
+unpack_H, pack_H = Packer(">H").unpack_from, Packer(">H").pack  # noqa: N816
+unpack_i, pack_i = Packer(">i").unpack_from, Packer(">i").pack
+unpack_I, pack_I = Packer(">I").unpack_from, Packer(">I").pack  # noqa: N816
+unpack_q, pack_q = Packer(">q").unpack_from, Packer(">q").pack
+unpack_d, pack_d = Packer(">d").unpack_from, Packer(">d").pack
+
 
 # Unsigned varints (KIP-482). The first byte is read inline; these take over where it is 128 or more.
 

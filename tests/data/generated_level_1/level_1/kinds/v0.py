@@ -15,22 +15,18 @@ from kipwire.codec.empty_elements import write_empty_structs
 from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
 from kipwire.codec.varints import VARINTS
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64
-from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, read_packed_array
-from kipwire.codec.wire import read_upacked, read_upacked_array, read_varint, write_packed, write_packed_array
-from kipwire.codec.wire import write_upacked, write_upacked_array
+from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, pack_h, pack_i
+from kipwire.codec.wire import read_packed_array, read_upacked, read_upacked_array, read_varint, unpack_h, unpack_i
+from kipwire.codec.wire import write_packed, write_packed_array, write_upacked, write_upacked_array
 from kipwire.structs import DEFAULT
 
 __all__ = ["Inner", "MaybeInner", "Row", "FixedRow", "EmptyRow", "Kinds"]
 
 unpack_BbhHiIqd16sh = struct.Struct(">BbhHiIqd16sh").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_i16si = struct.Struct(">i16si").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 unpack_qd = struct.Struct(">qd").unpack_from
 pack_BbhHiIqd16sh = struct.Struct(">BbhHiIqd16sh").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_i16si = struct.Struct(">i16si").pack
 pack_ii = struct.Struct(">ii").pack
 pack_qd = struct.Struct(">qd").pack

@@ -14,10 +14,10 @@ from kipwire.codec.arrays import write_struct
 from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
 from kipwire.codec.varints import VARINTS
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64
-from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, is_empty, read_packed_array
-from kipwire.codec.wire import read_size, read_string_size, read_tag_section, read_upacked, read_upacked_array
-from kipwire.codec.wire import read_varint, tag_section, write_packed, write_packed_array, write_size
-from kipwire.codec.wire import write_string_size, write_upacked, write_upacked_array
+from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, is_empty, pack_h, pack_i
+from kipwire.codec.wire import pack_q, read_packed_array, read_size, read_string_size, read_tag_section, read_upacked
+from kipwire.codec.wire import read_upacked_array, read_varint, tag_section, unpack_h, unpack_i, write_packed
+from kipwire.codec.wire import write_packed_array, write_size, write_string_size, write_upacked, write_upacked_array
 from kipwire.structs import DEFAULT
 
 __all__ = ["Inner", "MaybeInner", "Row", "FixedRow", "TaggedStruct", "TaggedRow", "Kinds"]
@@ -25,8 +25,6 @@ __all__ = ["Inner", "MaybeInner", "Row", "FixedRow", "TaggedStruct", "TaggedRow"
 unpack_16s = struct.Struct(">16s").unpack_from
 unpack_BbhHiIqd16sB = struct.Struct(">BbhHiIqd16sB").unpack_from
 unpack_dB = struct.Struct(">dB").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_qB = struct.Struct(">qB").unpack_from
@@ -34,11 +32,8 @@ unpack_qdB = struct.Struct(">qdB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_BbhHiIqd16s = struct.Struct(">BbhHiIqd16s").pack
 pack_dx = struct.Struct(">dx").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_i16s = struct.Struct(">i16s").pack
 pack_ix = struct.Struct(">ix").pack
-pack_q = struct.Struct(">q").pack
 pack_qdx = struct.Struct(">qdx").pack
 
 

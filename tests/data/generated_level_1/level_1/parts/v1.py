@@ -12,23 +12,14 @@ from kipwire.codec.arrays import read_bounded_struct, read_bounded_structs, read
 from kipwire.codec.arrays import write_sized_texts, write_struct
 from kipwire.codec.varints import VARINTS
 from kipwire.codec.wire import BOOL_BYTE, PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_bytes, as_list
-from kipwire.codec.wire import encode_text, in_order, is_in_order, read_upacked, read_varint, write_packed, write_size
-from kipwire.codec.wire import write_upacked
+from kipwire.codec.wire import encode_text, in_order, is_in_order, pack_B, pack_H, pack_I, pack_b, pack_h, pack_i
+from kipwire.codec.wire import read_upacked, read_varint, unpack_H, unpack_I, unpack_h, unpack_i, write_packed
+from kipwire.codec.wire import write_size, write_upacked
 from kipwire.structs import DEFAULT
 
 __all__ = ["Keyed", "Inner", "Pair", "Parts"]
 
-unpack_H = struct.Struct(">H").unpack_from
-unpack_I = struct.Struct(">I").unpack_from
 unpack_bi = struct.Struct(">bi").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
-unpack_i = struct.Struct(">i").unpack_from
-pack_B = struct.Struct(">B").pack
-pack_H = struct.Struct(">H").pack
-pack_I = struct.Struct(">I").pack
-pack_b = struct.Struct(">b").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class Keyed(kipwire.Struct):

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import typing
 
 import kipwire
+from kipwire.codec.wire import pack_q, unpack_q
 
 if typing.TYPE_CHECKING:
     from ..ping_response import v0 as _partner
 
 __all__ = ["PingRequest"]
-
-unpack_q = struct.Struct(">q").unpack_from
-pack_q = struct.Struct(">q").pack
 
 
 class PingRequest(kipwire.Message):
