@@ -21,11 +21,11 @@ from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipspark.errors import BrokenMessageError, JobError, SourceError
 from kipspark.jobs import conform
 from kipspark.jobs.random_messages import random_message
-from kipspark.messages.choice import Choice
+from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode, decode_strictly
 from kipspark.messages.encoding import encode
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, records_type
-from kipspark.messages.union import union_type
+from kipspark.messages.selection import Selection
 from kipspark.sources.capture_places import find_captures
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.frame_rows import Chosen
@@ -433,10 +433,10 @@ def mixed(count: int) -> tuple[list[bytes | None], set[int]]:
 
 def test_versions_may_be_mixed_and_broken_messages_are_explained() -> None:
     values, broken = mixed(500)
-    choice = Choice(KAFKA, "OffsetCommitValue")
-    rows, faults = decode(choice, pa.array(values, pa.binary()))
+    selection = Selection(KAFKA, "OffsetCommitValue")
+    rows, faults = decode(selection, pa.array(values, pa.binary()))
     rows.validate(full=True)
-    assert rows.type == union_type(choice)
+    assert rows.type == all_versions_type(selection)
     assert set(faults) == broken
     for at, (row, value) in enumerate(zip(rows.to_pylist(), values, strict=True)):
         if value is None or at in broken:
@@ -448,7 +448,7 @@ def test_versions_may_be_mixed_and_broken_messages_are_explained() -> None:
         fault = faults[at]
         assert fault.reason
         assert 0 <= fault.offset <= len(values[at] or b"")
-    again, wrong = encode(choice, rows)
+    again, wrong = encode(selection, rows)
     assert wrong == {}
     assert again.to_pylist() == [None if at in broken else value for at, value in enumerate(values)]
 
@@ -458,7 +458,7 @@ def test_strict_decoding_names_the_first_broken_message() -> None:
     with pytest.raises(
         BrokenMessageError, match=r"OffsetCommitValue v3: offset at byte 2: .*\(of 5 bytes: 0003000000\)"
     ):
-        decode_strictly(Choice(KAFKA, "OffsetCommitValue"), pa.array([good, good[:5], b"", good]))
+        decode_strictly(Selection(KAFKA, "OffsetCommitValue"), pa.array([good, good[:5], b"", good]))
 
 
 @pytest.mark.parametrize("name", ["MetadataResponse", "FetchResponse", "JoinGroupRequest", "RegisterBrokerRecord"])
@@ -467,11 +467,11 @@ def test_a_union_of_versions_gives_every_version_back(name: str) -> None:
     for version in kafka_messages.versions(name):
         cls = kafka_messages.message(name, version)
         made = [random_message(cls, random, unknown=True).encode() for _ in range(20)]
-        choice = Choice(KAFKA, name, version)
-        rows = decode_strictly(choice, pa.array(made))
-        whole = Choice(KAFKA, name)
-        wide = rows.cast(pa.struct([field for field in union_type(whole) if field.name != "_version"]))
-        data, faults = encode(choice, wide)
+        selection = Selection(KAFKA, name, version)
+        rows = decode_strictly(selection, pa.array(made))
+        whole = Selection(KAFKA, name)
+        wide = rows.cast(pa.struct([field for field in all_versions_type(whole) if field.name != "_version"]))
+        data, faults = encode(selection, wide)
         assert faults == {}
         assert data.to_pylist() == made
 
@@ -479,7 +479,7 @@ def test_a_union_of_versions_gives_every_version_back(name: str) -> None:
 def test_every_message_has_a_union() -> None:
     for name in kafka_messages.names():
         if kafka_messages.versions(name):
-            assert union_type(Choice(KAFKA, name)).num_fields >= 1
+            assert all_versions_type(Selection(KAFKA, name)).num_fields >= 1
 
 
 @pytest.mark.parametrize(
@@ -508,7 +508,7 @@ def test_an_older_version_is_written_where_convert_would_and_with_its_bytes(
                 expected.append(convert(message, version).encode())
             except (ConversionError, EncodeError):
                 expected.append(None)
-        data, faults = encode(Choice(KAFKA, name, version), rows)
+        data, faults = encode(Selection(KAFKA, name, version), rows)
         assert data.to_pylist() == expected
         assert set(faults) == {at for at, one in enumerate(expected) if one is None}
         verdicts |= {one is None for one in expected}
@@ -534,7 +534,7 @@ def test_only_what_may_be_dropped_is_dropped() -> None:
             {"offset": 1, "metadata": "", "commit_timestamp": 0, "no_such_field": 0},
         ]
     )
-    data, faults = encode(Choice(KAFKA, "OffsetCommitValue", 2), rows)
+    data, faults = encode(Selection(KAFKA, "OffsetCommitValue", 2), rows)
     assert [value is None for value in data.to_pylist()] == [False, True]
     assert faults == {1: "OffsetCommitValue v2: no_such_field: this version has no such field"}
     requests = pa.array(
@@ -543,7 +543,7 @@ def test_only_what_may_be_dropped_is_dropped() -> None:
             for level, timeout in ((0, 0), (1, 0), (0, None), (0, 5))
         ]
     )
-    data, faults = encode(Choice(KAFKA, "ListOffsetsRequest", 1), requests)
+    data, faults = encode(Selection(KAFKA, "ListOffsetsRequest", 1), requests)
     assert [value is None for value in data.to_pylist()] == [False, True, False, False]
     assert faults == {1: "ListOffsetsRequest v1: isolation_level: this version has no such field"}
 
@@ -551,7 +551,7 @@ def test_only_what_may_be_dropped_is_dropped() -> None:
 def test_rows_that_cannot_be_written_cost_no_other_row() -> None:
     values = [2**40 if at % 4 == 1 else at for at in range(40)]
     rows = pa.array([{"offset": 0, "leader_epoch": value, "metadata": "", "commit_timestamp": 0} for value in values])
-    data, faults = encode(Choice(KAFKA, "OffsetCommitValue", 3), rows)
+    data, faults = encode(Selection(KAFKA, "OffsetCommitValue", 3), rows)
     assert set(faults) == set(range(1, 40, 4))
     assert "leader_epoch" in faults[1]
     decoded = columns.decode(OffsetCommitValue, data).to_pylist()
@@ -559,17 +559,17 @@ def test_rows_that_cannot_be_written_cost_no_other_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "wrong"),
+    ("selection", "wrong"),
     [
-        (Choice(KAFKA, "MetadataResponse"), "do not tell their version"),
-        (Choice("no_package", "A"), "cannot be imported"),
-        (Choice("json", "A"), "is not a package that kipgen generated"),
-        (Choice(KAFKA, "OffsetCommitValue", None, ("offset", "offsets")), "has no field 'offsets' in any version"),
+        (Selection(KAFKA, "MetadataResponse"), "do not tell their version"),
+        (Selection("no_package", "A"), "cannot be imported"),
+        (Selection("json", "A"), "is not a package that kipgen generated"),
+        (Selection(KAFKA, "OffsetCommitValue", None, ("offset", "offsets")), "has no field 'offsets' in any version"),
     ],
 )
-def test_what_cannot_be_decoded_is_refused_at_once(choice: Choice, wrong: str) -> None:
+def test_what_cannot_be_decoded_is_refused_at_once(selection: Selection, wrong: str) -> None:
     with pytest.raises((JobError, PackageError), match=wrong):
-        decode(choice, pa.array([], pa.binary()))
+        decode(selection, pa.array([], pa.binary()))
 
 
 def test_records_of_unknown_types_and_versions_are_explained() -> None:

@@ -13,8 +13,8 @@ from pyspark.sql.types import StructType
 import kafka_messages
 import kipspark
 from benchmarks.spark.messages import COMMIT, Kind
-from kipspark.messages.choice import Choice
-from kipspark.messages.union import union_type
+from kipspark.messages.all_versions import all_versions_type
+from kipspark.messages.selection import Selection
 from kipspark.types import struct_type
 
 FLOOR = "identity mapInArrow"
@@ -58,7 +58,7 @@ def equal_content(kind: Kind, wire: DataFrame, avro: DataFrame) -> bool:
 
 
 def _content_type(kind: Kind) -> StructType:
-    return struct_type(union_type(Choice("kafka_messages", kind.message, kind.version, kind.fields())))
+    return struct_type(all_versions_type(Selection("kafka_messages", kind.message, kind.version, kind.fields())))
 
 
 def _without_kernel(spark: SparkSession, make: Callable[[], DataFrame]) -> DataFrame:

@@ -18,13 +18,13 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from kipspark.messages.asked import Mode, asked_choice, check_mode
-from kipspark.messages.choice import KAFKA, Choice
+from kipspark.messages.all_versions import all_versions_type
+from kipspark.messages.arguments import Mode, check_mode, checked_selection
 from kipspark.messages.decoding import decode, decode_strictly, raise_first
 from kipspark.messages.encoding import encode, encode_strictly
 from kipspark.messages.faults import FAULT_TYPE, fault_array
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
-from kipspark.messages.union import union_type
+from kipspark.messages.selection import KAFKA, Selection
 from kipspark.sources.options import FAILFAST, PERMISSIVE
 from kipspark.types import struct_type
 
@@ -61,11 +61,11 @@ def from_message(
         JobError: the package cannot be imported, a field does not exist, or the bytes tell no version.
         UnsupportedVersionError: there is no such message, or not in that version.
     """
-    choice = asked_choice(package, message, version, fields)
+    selection = checked_selection(package, message, version, fields)
     check_mode(mode)
     if mode == FAILFAST:
-        return _strict(choice)(data)
-    return _lenient(choice)(data).getField("message")
+        return _strict(selection)(data)
+    return _lenient(selection)(data).getField("message")
 
 
 def error_of_message(
@@ -84,7 +84,7 @@ def error_of_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    return _lenient(asked_choice(package, message, version, fields))(data).getField("error")
+    return _lenient(checked_selection(package, message, version, fields))(data).getField("error")
 
 
 def to_message(
@@ -103,9 +103,9 @@ def to_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    choice = asked_choice(package, message, version, None)
+    selection = checked_selection(package, message, version, None)
     check_mode(mode)
-    return _encoder(choice, mode)(rows)
+    return _encoder(selection, mode)(rows)
 
 
 def schema_of_message(
@@ -116,7 +116,7 @@ def schema_of_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    return struct_type(union_type(asked_choice(package, message, version, fields)))
+    return struct_type(all_versions_type(checked_selection(package, message, version, fields)))
 
 
 def from_coordinator(
@@ -198,39 +198,39 @@ def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> D
     return rows.observe(observation, sf.count(sf.lit(1)).alias("rows"), sf.count(column).alias("broken"))
 
 
-# One function object for each choice: Spark sees by it that two columns come from the same decoding.
+# One function object for each selection: Spark sees by it that two columns come from the same decoding.
 
 
 @lru_cache
-def _strict(choice: Choice) -> ColumnFunction:
+def _strict(selection: Selection) -> ColumnFunction:
     def decoded(data: pa.Array) -> pa.Array:
-        return decode_strictly(choice, data)
+        return decode_strictly(selection, data)
 
-    return _column_function(decoded, struct_type(union_type(choice)))
+    return _column_function(decoded, struct_type(all_versions_type(selection)))
 
 
 @lru_cache
-def _lenient(choice: Choice) -> ColumnFunction:
-    whole = _with_error(union_type(choice))
+def _lenient(selection: Selection) -> ColumnFunction:
+    whole = _with_error(all_versions_type(selection))
 
     def decoded(data: pa.Array) -> pa.Array:
-        rows, faults = decode(choice, data)
+        rows, faults = decode(selection, data)
         return pa.StructArray.from_arrays([rows, fault_array(faults, len(data))], fields=list(whole))
 
     return _column_function(decoded, struct_type(whole))
 
 
 @lru_cache
-def _encoder(choice: Choice, mode: Mode) -> ColumnFunction:
+def _encoder(selection: Selection, mode: Mode) -> ColumnFunction:
     if mode == PERMISSIVE:
 
         def encoded(rows: pa.Array) -> pa.Array:
-            return encode(choice, rows).data
+            return encode(selection, rows).data
 
     else:
 
         def encoded(rows: pa.Array) -> pa.Array:
-            return encode_strictly(choice, rows)
+            return encode_strictly(selection, rows)
 
     return _column_function(encoded, "binary")
 

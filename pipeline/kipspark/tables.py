@@ -17,11 +17,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kipspark.errors import JobError
-from kipspark.messages.asked import Mode, asked_choice, check_mode
-from kipspark.messages.choice import KAFKA, Choice
+from kipspark.messages.all_versions import all_versions_type
+from kipspark.messages.arguments import Mode, check_mode, checked_selection
 from kipspark.messages.decoding import decode, decode_strictly
 from kipspark.messages.faults import FAULT_TYPE, fault_array
-from kipspark.messages.union import union_type
+from kipspark.messages.selection import KAFKA, Selection
 from kipspark.sources.options import FAILFAST
 from kipspark.types import struct_type
 
@@ -61,16 +61,18 @@ def with_message(
         JobError: as `from_message`; or there is no such column of bytes, or an `error` without PERMISSIVE.
         UnsupportedVersionError: as `from_message`.
     """
-    choice = asked_choice(package, message, version, fields)
+    selection = checked_selection(package, message, version, fields)
     check_mode(mode)
     _check_columns(frame, name, data, error)
     if mode == FAILFAST:
         if error is not None:
             raise JobError(f"FAILFAST stops at what is broken, so that {error!r} would be empty: leave out one of them")
-        make = _strict(choice, name, data)
+        make = _strict(selection, name, data)
     else:
-        make = _lenient(choice, name, data, error)
-    new = {name: struct_type(union_type(choice))} | ({} if error is None else {error: struct_type(FAULT_TYPE)})
+        make = _lenient(selection, name, data, error)
+    new = {name: struct_type(all_versions_type(selection))} | (
+        {} if error is None else {error: struct_type(FAULT_TYPE)}
+    )
     whole = {field.name: field for field in frame.schema} | {one: StructField(one, type_) for one, type_ in new.items()}
 
     def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -92,13 +94,13 @@ def _check_columns(frame: DataFrame, name: str, data: str, error: str | None) ->
         raise JobError(f"both the messages and their errors would be the column {name!r}")
 
 
-def _strict(choice: Choice, name: str, data: str) -> Callable[[Columns], Columns]:
-    return lambda columns: columns | {name: decode_strictly(choice, columns[data])}
+def _strict(selection: Selection, name: str, data: str) -> Callable[[Columns], Columns]:
+    return lambda columns: columns | {name: decode_strictly(selection, columns[data])}
 
 
-def _lenient(choice: Choice, name: str, data: str, error: str | None) -> Callable[[Columns], Columns]:
+def _lenient(selection: Selection, name: str, data: str, error: str | None) -> Callable[[Columns], Columns]:
     def decoded(columns: Columns) -> Columns:
-        rows, faults = decode(choice, columns[data])
+        rows, faults = decode(selection, columns[data])
         if error is None:
             return columns | {name: rows}
         return columns | {name: rows, error: fault_array(faults, len(rows))}

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from kipspark.jobs.inspection import decode_frame
-from kipspark.messages.choice import KAFKA
+from kipspark.messages.selection import KAFKA
 from kipspark.types import struct_type
 from kipwire import KipwireError, Message
 from kipwire.encodings import Counts, IntegerCounts, merge

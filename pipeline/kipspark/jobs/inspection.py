@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kipspark.messages.choice import KAFKA
+from kipspark.messages.selection import KAFKA
 from kipwire import KipwireError, Message
 from kipwire.garbage import no_garbage_collection
 from kipwire.registry import Registry, registry_of

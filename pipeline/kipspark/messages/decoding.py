@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from kipspark.compute import pc
 from kipspark.errors import BrokenMessageError
-from kipspark.messages.choice import Choice
+from kipspark.messages.all_versions import VERSION, VERSION_TYPE, all_versions_type, fields_of
 from kipspark.messages.faults import Fault, by_place, fault_of
 from kipspark.messages.framing import Group, grouped
-from kipspark.messages.union import VERSION, VERSION_TYPE, fields_of, union_type
+from kipspark.messages.selection import Selection
 from kipwire import DecodeError, columns
 
 _BYTES_SHOWN = 48
@@ -27,28 +27,28 @@ class Decoded(NamedTuple):
     """What is wrong with the broken ones, by row."""
 
 
-def decode(choice: Choice, data: pa.Array) -> Decoded:
+def decode(selection: Selection, data: pa.Array) -> Decoded:
     """The messages of a column, whatever is wrong with some of them.
 
     Raises:
         JobError: no column can be made of such messages.
-        KipwireError: as `Choice.classes`.
+        KipwireError: as `Selection.classes`.
     """
-    groups, faults = grouped(choice, data)
-    parts = [decode_group(choice, group) for group in groups]
+    groups, faults = grouped(selection, data)
+    parts = [decode_group(selection, group) for group in groups]
     for group, part in zip(groups, parts, strict=True):
         faults.update(by_place(part.faults, group.rows))
-    return Decoded(placed(len(data), union_type(choice), groups, [part.rows for part in parts]), faults)
+    return Decoded(placed(len(data), all_versions_type(selection), groups, [part.rows for part in parts]), faults)
 
 
-def decode_strictly(choice: Choice, data: pa.Array) -> pa.StructArray:
+def decode_strictly(selection: Selection, data: pa.Array) -> pa.StructArray:
     """The messages of a column.
 
     Raises:
         BrokenMessageError: the first message that is broken; the text tells its place, and shows its bytes.
         KipwireError: as `decode`.
     """
-    rows, faults = decode(choice, data)
+    rows, faults = decode(selection, data)
     raise_first(faults, data)
     return rows
 
@@ -66,9 +66,9 @@ def raise_first(faults: dict[int, Fault], data: pa.Array) -> None:
         raise BrokenMessageError(f"{faults[row]} (of {len(content)} bytes: {shown})")
 
 
-def decode_group(choice: Choice, group: Group) -> Decoded:
+def decode_group(selection: Selection, group: Group) -> Decoded:
     """The messages of one class, as rows of the type for all versions; faults are by place in the group."""
-    rows = columns.decode(group.cls, group.bodies, fields_of(choice, group.cls), mode="null")
+    rows = columns.decode(group.cls, group.bodies, fields_of(selection, group.cls), mode="null")
     faults = {}
     if rows.null_count:
         for index in pc.indices_nonzero(rows.is_null()).to_pylist():
@@ -76,8 +76,8 @@ def decode_group(choice: Choice, group: Group) -> Decoded:
                 group.cls.decode(group.bodies[index].as_py())
             except DecodeError as error:
                 faults[index] = fault_of(error, group.start(index))
-    whole = union_type(choice)
-    if choice.version is not None:
+    whole = all_versions_type(selection)
+    if selection.version is not None:
         return Decoded(rows.cast(whole), faults)
     validity = rows.is_valid().buffers()[1] if rows.null_count else None
     children = [_child(field, rows, group.cls.VERSION) for field in whole]

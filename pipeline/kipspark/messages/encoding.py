@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from kipspark.compute import pc
 from kipspark.errors import BrokenMessageError, JobError
-from kipspark.messages.choice import Choice
-from kipspark.messages.dropping import kept_type, lost
+from kipspark.messages.all_versions import VERSION
 from kipspark.messages.framing import write_prefix
-from kipspark.messages.union import VERSION
+from kipspark.messages.lossy import kept_type, lost
+from kipspark.messages.selection import Selection
 from kipwire import EncodeError, Message, columns
 
 
@@ -25,7 +25,7 @@ class Encoded(NamedTuple):
     """What is wrong with those that cannot, by row."""
 
 
-def encode(choice: Choice, rows: pa.StructArray) -> Encoded:
+def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
     """The bytes of a column of messages, whatever is wrong with some of them.
 
     With a version, they are the messages alone. Without one each row tells its own, and the bytes get before them what
@@ -34,13 +34,13 @@ def encode(choice: Choice, rows: pa.StructArray) -> Encoded:
     Raises:
         JobError: no row tells a version, or nothing tells the version of such a message.
         EncodeError: a column is missing, or is of a type that does not fit.
-        KipwireError: as `Choice.classes`.
+        KipwireError: as `Selection.classes`.
     """
-    versions = replace(choice, version=None).classes
-    if choice.version is not None:
-        return _encode(choice.classes[0], rows, versions)
+    versions = replace(selection, version=None).classes
+    if selection.version is not None:
+        return _encode(selection.classes[0], rows, versions)
     if rows.type.get_field_index(VERSION) < 0:
-        raise JobError(f"the rows of {choice.message} have no {VERSION}: give a version")
+        raise JobError(f"the rows of {selection.message} have no {VERSION}: give a version")
     classes = {cls.VERSION: cls for cls in versions}
     told = pc.struct_field(rows, VERSION)
     places, parts = [], []
@@ -57,7 +57,7 @@ def encode(choice: Choice, rows: pa.StructArray) -> Encoded:
             faults.update({at[index]: text for index, text in wrong.items()})
         else:
             faults.update(
-                dict.fromkeys(here.to_pylist(), f"{choice.message}: {VERSION}: there is no version {version}")
+                dict.fromkeys(here.to_pylist(), f"{selection.message}: {VERSION}: there is no version {version}")
             )
     if not parts:
         return Encoded(pa.nulls(len(rows), pa.binary()), faults)
@@ -65,14 +65,14 @@ def encode(choice: Choice, rows: pa.StructArray) -> Encoded:
     return Encoded(pa.concat_arrays(parts).take(order), faults)
 
 
-def encode_strictly(choice: Choice, rows: pa.StructArray) -> pa.Array:
+def encode_strictly(selection: Selection, rows: pa.StructArray) -> pa.Array:
     """The bytes of a column of messages.
 
     Raises:
         BrokenMessageError: the first row that cannot be written; the text tells the field's path.
         KipwireError: as `encode`.
     """
-    data, faults = encode(choice, rows)
+    data, faults = encode(selection, rows)
     if faults:
         raise BrokenMessageError(faults[min(faults)])
     return data

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from kipspark.compute import pc
 from kipspark.errors import JobError
-from kipspark.messages.choice import Choice
 from kipspark.messages.faults import Fault, fault_of
+from kipspark.messages.selection import Selection
 from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.registry import registry_of
 from kipwire.words import counted
@@ -64,33 +64,33 @@ class PrefixError(Exception):
         self.fault = fault
 
 
-def grouped(choice: Choice, data: pa.Array) -> Grouped:
+def grouped(selection: Selection, data: pa.Array) -> Grouped:
     """A column of messages, by version.
 
     Raises:
         JobError: the bytes of such messages do not tell their version.
-        KipwireError: as `Choice.classes`.
+        KipwireError: as `Selection.classes`.
     """
-    classes = {cls.VERSION: cls for cls in choice.classes}
-    if choice.version is not None:
+    classes = {cls.VERSION: cls for cls in selection.classes}
+    if selection.version is not None:
         rows = pc.indices_nonzero(data.is_valid())
-        return Grouped([Group(classes[choice.version], rows, data.take(rows) if data.null_count else data, 0)], {})
+        return Grouped([Group(classes[selection.version], rows, data.take(rows) if data.null_count else data, 0)], {})
     kind = next(iter(classes.values())).TYPE
     if kind == "request":
-        return _by_header(choice, data)
+        return _by_header(selection, data)
     if kind not in PREFIX_SIZES:
-        raise JobError(f"the bytes of {choice.message} do not tell their version: give one")
+        raise JobError(f"the bytes of {selection.message} do not tell their version: give one")
 
     size = PREFIX_SIZES[kind]
 
     def find(prefix: bytes) -> type[Message]:
-        type_, version = read_prefix(kind, choice.message, prefix)
+        type_, version = read_prefix(kind, selection.message, prefix)
         cls = next(iter(classes.values()))
         if type_ not in (None, cls.API_KEY):
-            reason = f"is {type_}, that of another message; {choice.message} has {cls.API_KEY}"
-            raise PrefixError(Fault(choice.message, None, "type", 0, reason))
+            reason = f"is {type_}, that of another message; {selection.message} has {cls.API_KEY}"
+            raise PrefixError(Fault(selection.message, None, "type", 0, reason))
         if version not in classes:
-            raise PrefixError(unknown_version(choice.package, choice.message, version, size))
+            raise PrefixError(unknown_version(selection.package, selection.message, version, size))
         return classes[version]
 
     return by_prefix(data, size, find)
@@ -179,11 +179,11 @@ def unknown_version(package: str, message: str, version: int, size: int) -> Faul
     return Fault(message, None, "version", max(size - INT16.size, 0), f"there is no version {version}; {known}")
 
 
-def _by_header(choice: Choice, data: pa.Array) -> Grouped:
+def _by_header(selection: Selection, data: pa.Array) -> Grouped:
     """A column of request frames, by version; the headers are read one by one, since their sizes differ."""
-    found = registry_of(choice.package)
+    found = registry_of(selection.package)
     headers = found.with_header("RequestHeader")
-    api_key = choice.classes[0].API_KEY
+    api_key = selection.classes[0].API_KEY
     places: dict[int, list[tuple[int, int]]] = {}
     faults = {}
     frames = data.to_pylist()
@@ -197,7 +197,7 @@ def _by_header(choice: Choice, data: pa.Array) -> Grouped:
             continue
         key, version = _KEY_AND_VERSION.unpack_from(frame)
         if key != api_key:
-            reason = f"is {key}, that of another request; {choice.message} has {api_key}"
+            reason = f"is {key}, that of another request; {selection.message} has {api_key}"
             faults[row] = Fault("RequestHeader", None, "request_api_key", 0, reason)
             continue
         try:
@@ -213,5 +213,5 @@ def _by_header(choice: Choice, data: pa.Array) -> Grouped:
     for version, some in places.items():
         bodies = pa.array([frames[row][start:] for row, start in some], pa.large_binary())
         rows = pa.array([row for row, _ in some], pa.uint64())
-        groups.append(Group(found.message(choice.message, version), rows, bodies, [start for _, start in some]))
+        groups.append(Group(found.message(selection.message, version), rows, bodies, [start for _, start in some]))
     return Grouped(groups, faults)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kipspark.compute import pc
 from kipspark.errors import JobError
-from kipspark.messages.choice import Choice
+from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode_group, placed, raise_first
 from kipspark.messages.faults import Fault, by_place
 from kipspark.messages.framing import (
@@ -27,7 +27,7 @@ from kipspark.messages.framing import (
     read_prefix,
     unknown_version,
 )
-from kipspark.messages.union import union_type
+from kipspark.messages.selection import Selection
 from kipwire import Message
 from kipwire.registry import registry_of
 
@@ -55,9 +55,9 @@ class Record(NamedTuple):
 
     name: str
     column: str
-    key: Choice | None
+    key: Selection | None
     """None in the metadata log, whose records have no keys."""
-    value: Choice
+    value: Selection
 
 
 class DecodedRecords(NamedTuple):
@@ -78,13 +78,13 @@ def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
         if not entry.versions or entry.api_key is None:
             continue
         if family == "metadata" and entry.type == "metadata" and not name.startswith(_REMOTE):
-            found[entry.api_key] = Record(name, entry.module, None, Choice(package, name))
+            found[entry.api_key] = Record(name, entry.module, None, Selection(package, name))
         elif entry.type == "coordinator-value":
             short = name.removesuffix("Value")
             if _OF_OTHER_TOPICS.get(short, "group") == family:
-                key = Choice(package, f"{short}Key")
+                key = Selection(package, f"{short}Key")
                 column = entry.module.removesuffix("_value")
-                found[entry.api_key] = Record(short, column, key, Choice(package, name))
+                found[entry.api_key] = Record(short, column, key, Selection(package, name))
     return dict(sorted(found.items()))
 
 
@@ -112,10 +112,10 @@ def records_type(records: Records) -> pa.StructType:
         JobError: as `chosen`.
     """
     types = chosen(records).values()
-    values = [(record.column, union_type(record.value)) for record in types]
+    values = [(record.column, all_versions_type(record.value)) for record in types]
     if records.family == "metadata":
         return pa.struct([("type", pa.string()), *values])
-    keys = [(record.column, union_type(record.key)) for record in types if record.key]
+    keys = [(record.column, all_versions_type(record.key)) for record in types if record.key]
     return pa.struct([("type", pa.string()), ("key", pa.struct(keys)), ("value", pa.struct(values))])
 
 
@@ -167,7 +167,9 @@ def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
     return _assembled(whole, [names, *part.flatten()[1:]], faults)
 
 
-def _grouped(types: dict[int, Record], data: pa.Array, kind: str, choice: Callable[[Record], Choice | None]) -> Grouped:
+def _grouped(
+    types: dict[int, Record], data: pa.Array, kind: str, selection: Callable[[Record], Selection | None]
+) -> Grouped:
     """A column by type and version of its records."""
     size = PREFIX_SIZES[kind]
 
@@ -177,7 +179,7 @@ def _grouped(types: dict[int, Record], data: pa.Array, kind: str, choice: Callab
         record = types.get(number)
         if record is None:
             raise PrefixError(Fault("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
-        return _class(choice(record) or record.value, version, size)
+        return _class(selection(record) or record.value, version, size)
 
     return by_prefix(data, size, find)
 
@@ -193,11 +195,11 @@ def _grouped_values(record: Record, values: pa.Array) -> Grouped:
     return by_prefix(values, size, find)
 
 
-def _class(choice: Choice, version: int, size: int) -> type[Message]:
-    known = registry_of(choice.package)
-    if version not in known.versions(choice.message):
-        raise PrefixError(unknown_version(choice.package, choice.message, version, size))
-    return known.message(choice.message, version)
+def _class(selection: Selection, version: int, size: int) -> type[Message]:
+    known = registry_of(selection.package)
+    if version not in known.versions(selection.message):
+        raise PrefixError(unknown_version(selection.package, selection.message, version, size))
+    return known.message(selection.message, version)
 
 
 def _names(types: dict[int, Record], groups: list[Group], count: int) -> pa.Array:
@@ -212,12 +214,12 @@ def _structs(
     groups: list[Group],
     count: int,
     faults: dict[int, Fault],
-    choice: Callable[[Record], Choice | None],
+    selection: Callable[[Record], Selection | None],
 ) -> pa.StructArray:
     """A struct with a column for each type; what is broken is added to the faults."""
     children = {field.name: pa.nulls(count, field.type) for field in whole}
     for number, record in types.items():
-        message = choice(record)
+        message = selection(record)
         some = [group for group in groups if number == group.cls.API_KEY]
         if message is None or not some:
             continue
@@ -226,7 +228,7 @@ def _structs(
             rows, wrong = decode_group(message, group)
             parts.append(rows)
             faults.update(by_place(wrong, group.rows))
-        children[record.column] = placed(count, union_type(message), some, parts)
+        children[record.column] = placed(count, all_versions_type(message), some, parts)
     return pa.StructArray.from_arrays([children[field.name] for field in whole], fields=list(whole))
 
 

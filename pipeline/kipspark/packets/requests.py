@@ -6,7 +6,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
-from kipspark.messages.choice import KAFKA
+from kipspark.messages.selection import KAFKA
 from kipwire import UnsupportedVersionError
 from kipwire.captures import LARGEST_FRAME
 from kipwire.registry import registry_of

@@ -12,7 +12,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from kipspark.compute import pc
-from kipspark.messages.union import VERSION
+from kipspark.messages.all_versions import VERSION
 from kipwire.structs import Field, Struct
 
 Structs = tuple[type[Struct], ...]

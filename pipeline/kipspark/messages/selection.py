@@ -12,7 +12,7 @@ KAFKA = "kafka_messages"
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """A message of a generated package, in one version or in all."""
 
     package: str

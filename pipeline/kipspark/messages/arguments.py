@@ -8,16 +8,16 @@ from typing import Literal
 import pyarrow as pa
 
 from kipspark.errors import JobError
-from kipspark.messages.choice import Choice
+from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode
-from kipspark.messages.union import union_type
+from kipspark.messages.selection import Selection
 from kipspark.sources.options import MODES
 
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 
 
-def asked_choice(package: str, message: str, version: int | None, fields: Iterable[str] | None) -> Choice:
-    """The choice, known to be possible.
+def checked_selection(package: str, message: str, version: int | None, fields: Iterable[str] | None) -> Selection:
+    """The selection, known to be possible.
 
     Raises:
         JobError: the package cannot be imported, a field does not exist, or the bytes tell no version.
@@ -25,10 +25,10 @@ def asked_choice(package: str, message: str, version: int | None, fields: Iterab
     """
     if isinstance(fields, str):
         raise JobError(f"fields are a list of paths, not one text: [{fields!r}]")
-    choice = Choice(package, message, version, None if fields is None else tuple(fields))
-    union_type(choice)
-    decode(choice, pa.array([], pa.binary()))
-    return choice
+    selection = Selection(package, message, version, None if fields is None else tuple(fields))
+    all_versions_type(selection)
+    decode(selection, pa.array([], pa.binary()))
+    return selection
 
 
 def check_mode(mode: str) -> None:
