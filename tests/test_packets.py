@@ -33,7 +33,7 @@ from kipspark.packets.capture import find_frames
 from kipspark.packets.conversation import Found
 from kipspark.packets.headers import ACK, RST, SYN
 from kipspark.packets.streams import Stream
-from kipspark.sources.capture_places import find_captures
+from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.extraction import extract
 from kipspark.sources.frame_rows import FRAMES_SCHEMA, Chosen

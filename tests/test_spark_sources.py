@@ -26,7 +26,7 @@ from kipspark.messages.decoding import decode, decode_strictly
 from kipspark.messages.encoding import encode
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, records_type
 from kipspark.messages.selection import Selection
-from kipspark.sources.capture_places import find_captures
+from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.frame_rows import Chosen
 from kipspark.sources.log_columns import LOG_SCHEMA

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 from kipspark.errors import JobError, SourceError
 from kipspark.packets.conversation import REQUEST, Found
 from kipspark.packets.framing import SIZE
-from kipspark.sources.capture_places import find_captures
+from kipspark.sources.capture_files import find_captures
 from kipspark.sources.packet_captures import PacketCapture, numbered_frames
 from kipwire.captures import FRAMES, INDEX
 from kipwire.whole import new_folder, rename_new

@@ -10,7 +10,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
-from kipspark.sources.capture_places import find_captures
+from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import Part, parts, read_frames
 from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, Chosen
 from kipspark.sources.options import Options
