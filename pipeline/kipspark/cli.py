@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 
-from kipspark import commands, samples
+from kipspark import job_reports, samples
 from kipspark.client_config import client_options
 from kipspark.connector import TRIED, check_repository, connector_jars, fetch, name_of
 from kipspark.console import show
@@ -110,12 +110,12 @@ def offsets(
     commits_of: CommitsOf
     if bootstrap_servers is None:
         place = path or samples.segments()
-        report_of = partial(commands.offsets_report, path=place)
-        commits_of = partial(commands.commits_of_folders, path=place)
+        report_of = partial(job_reports.offsets_report, path=place)
+        commits_of = partial(job_reports.commits_of_folders, path=place)
     else:
         options = client_options(command_config) if command_config else {}
-        report_of = partial(commands.live_offsets_report, bootstrap_servers=bootstrap_servers, options=options)
-        commits_of = partial(commands.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
+        report_of = partial(job_reports.live_offsets_report, bootstrap_servers=bootstrap_servers, options=options)
+        commits_of = partial(job_reports.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
         if remote is None and not is_submitted():
             jars = connector_jars()
     if stream:
@@ -125,7 +125,7 @@ def offsets(
         check_folder(checkpoint, "--checkpoint")
         spark = open_session(master, remote, jars)
         try:
-            commands.write_stream(commits_of(spark), out, checkpoint, every)
+            job_reports.write_stream(commits_of(spark), out, checkpoint, every)
         finally:
             spark.stop()
         return
@@ -171,7 +171,7 @@ def _of_captures(report: Callable[[SparkSession, Path, str], Report]) -> Callabl
 
 
 app.command("traffic", help="Clients, APIs, versions, sizes, latencies and errors, from captures.")(
-    _of_captures(commands.traffic_report)
+    _of_captures(job_reports.traffic_report)
 )
 
 
@@ -199,11 +199,11 @@ def metadata(
 ) -> None:
     """Topics, partitions, leaders and configuration of a cluster as of a time, from its metadata log."""
     time = None if at is None else _time(at)
-    _run(lambda spark: commands.metadata_report(spark, path or samples.segments(), time), out, html, master, remote)
+    _run(lambda spark: job_reports.metadata_report(spark, path or samples.segments(), time), out, html, master, remote)
 
 
 app.command("encodings", help="What KIP-625's integer encodings would save, from captures.")(
-    _of_captures(commands.encodings_report)
+    _of_captures(job_reports.encodings_report)
 )
 
 
@@ -222,7 +222,7 @@ def conform(
 ) -> None:
     """Whether encode, decode, JSON and columns agree; exit status 1 if anything differs."""
     packages = package or ["kafka_messages"]
-    report = lambda spark: commands.conform_report(spark, packages, count, seed, golden)  # noqa: E731
+    report = lambda spark: job_reports.conform_report(spark, packages, count, seed, golden)  # noqa: E731
     if _run(report, out, html, master, remote):
         raise typer.Exit(1)
 
