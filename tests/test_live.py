@@ -163,7 +163,7 @@ def test_groups_stand_by_the_ends_of_now(spark: SparkSession, consumed: DataFram
     ends_now = spark.createDataFrame(
         [("orders", 0, 1000), ("orders", 1, 5)], "topic string, partition int, end_offset long"
     )
-    stand = offsets.standing(commits, ends_now).where(sf.col("group").isin("kp-group", "java-new"))
+    stand = offsets.latest_with_ends(commits, ends_now).where(sf.col("group").isin("kp-group", "java-new"))
     found = {(row["group"], row["partition"]): row.asDict() for row in stand.collect()}
     assert (found["kp-group", 0]["offset"], found["kp-group", 0]["lag"]) == (323, 1000 - 323)
     assert (found["java-new", 1]["offset"], found["java-new", 1]["lag"]) == (511, 0)  # it is not below 0

@@ -36,7 +36,7 @@ from kipspark.packets.streams import Stream
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.extraction import extract
-from kipspark.sources.frame_rows import FRAMES_SCHEMA, Chosen
+from kipspark.sources.frame_rows import FRAMES_SCHEMA, FrameFilter
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
 from kipwire.captures import LARGEST_FRAME
@@ -200,14 +200,16 @@ def test_files_of_several_places_at_one_time_are_read_together(tmp_path: Path) -
 def test_frames_are_rows_and_can_be_chosen(tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(made.dump(made.segments(shipped(), Random(1), Disorder())))
     (capture,) = find_captures(str(tmp_path)).packets
-    batches = list(read_packet_frames(capture, (), Chosen()))
+    batches = list(read_packet_frames(capture, (), FrameFilter()))
     assert {batch.schema for batch in batches} == {FRAMES_SCHEMA}
     rows = [row for batch in batches for row in batch.to_pylist()]
     same = (*COLUMNS, "number", "timestamp", "timestamp_ns", "error")
     assert [[row[name] for name in same] for row in rows] == [[row[name] for name in same] for row in shipped()]
-    chosen = Chosen((3, 18), ("response",), ("kp-admin",))
+    chosen = FrameFilter((3, 18), ("response",), ("kp-admin",))
     numbers = [n for batch in read_packet_frames(capture, (), chosen) for n in batch.column("number").to_pylist()]
-    expected = [row["number"] for row in shipped() if chosen.has(row["direction"], row["api_key"], row["client_id"])]
+    expected = [
+        row["number"] for row in shipped() if chosen.selects(row["direction"], row["api_key"], row["client_id"])
+    ]
     assert numbers == expected != []
 
 
@@ -376,7 +378,7 @@ def test_other_traffic_is_told_once_a_connection(tmp_path: Path, hello: bytes, t
 
 
 def rows_of(tmp_path: Path) -> list[pa.RecordBatch]:
-    return list(read_packet_frames(PacketCapture("a", (str(tmp_path / "a.pcap"),)), (), Chosen()))
+    return list(read_packet_frames(PacketCapture("a", (str(tmp_path / "a.pcap"),)), (), FrameFilter()))
 
 
 @pytest.mark.parametrize(
@@ -565,7 +567,7 @@ def test_extract_writes_frames_in_the_own_form_and_faults_beside_them(tmp_path: 
     rows = [
         row
         for part in parts(own / "frames.jsonl", 20_000)
-        for batch in read_frames(part, Chosen())
+        for batch in read_frames(part, FrameFilter())
         for row in batch.to_pylist()
     ]
     same = (*COLUMNS, "number", "timestamp_ns", "error")

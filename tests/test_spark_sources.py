@@ -28,7 +28,7 @@ from kipspark.messages.records import Records, decode_coordinator, decode_metada
 from kipspark.messages.selection import Selection
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import Chosen
+from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.options import Options
@@ -378,7 +378,7 @@ def test_parts_of_a_capture_have_every_frame_once(capture: Path, split_bytes: in
     numbers = [
         number
         for part in parts(capture, split_bytes)
-        for batch in read_frames(part, Chosen())
+        for batch in read_frames(part, FrameFilter())
         for number in batch.column("number").to_pylist()
     ]
     assert numbers == list(range(2186))
@@ -401,7 +401,7 @@ def test_a_wrong_index_is_named_with_its_line(capture: Path, name: str, value: o
     for split_bytes in (1 << 30, len(lines[0]) + 1, len(lines[0]) + 3):  # the line is not the first of its part
         with pytest.raises(SourceError, match=f"{capture}:3: .*{wrong}"):
             for part in parts(capture, split_bytes):
-                list(read_frames(part, Chosen()))
+                list(read_frames(part, FrameFilter()))
 
 
 def test_places_without_captures_are_named(tmp_path: Path) -> None:

@@ -52,7 +52,9 @@ ReportOf = Callable[[SparkSession], Report]
 CommitsOf = Callable[[SparkSession], DataFrame]
 
 # Absolute, since Spark's workers have other working folders than the user.
-Place = Annotated[Path | None, typer.Argument(help="A folder; the sample data if none is given.", resolve_path=True)]
+LogFolder = Annotated[
+    Path | None, typer.Argument(help="A folder; the sample data if none is given.", resolve_path=True)
+]
 Captures = Annotated[
     Path | None,
     typer.Argument(
@@ -83,7 +85,7 @@ def main() -> None:
 
 @app.command()
 def offsets(
-    path: Place = None,
+    path: LogFolder = None,
     bootstrap_servers: Annotated[
         str | None, typer.Option(help="Brokers such as localhost:9092: what is committed now, instead of a PATH.")
     ] = None,
@@ -109,9 +111,9 @@ def offsets(
     report_of: ReportOf
     commits_of: CommitsOf
     if bootstrap_servers is None:
-        place = path or samples.segments()
-        report_of = partial(job_reports.offsets_report, path=place)
-        commits_of = partial(job_reports.commits_of_folders, path=place)
+        folder = path or samples.segments()
+        report_of = partial(job_reports.offsets_report, path=folder)
+        commits_of = partial(job_reports.commits_of_folders, path=folder)
     else:
         options = client_options(command_config) if command_config else {}
         report_of = partial(job_reports.live_offsets_report, bootstrap_servers=bootstrap_servers, options=options)
@@ -145,9 +147,9 @@ def connector(
     version = pyspark.__version__
     check_repository(repository, allow_http)
     say(f"Fetching Spark's Kafka connector for pyspark {version} from {name_of(repository)} (some 10 MB)")
-    place = fetch(repository, allow_http=allow_http)
-    say(f"{place}:")
-    for jar in sorted(place.iterdir()):
+    folder = fetch(repository, allow_http=allow_http)
+    say(f"{folder}:")
+    for jar in sorted(folder.iterdir()):
         say(f"  {jar.name}")
     say('Sessions get it by SparkSession.builder.config("spark.jars", kipspark.connector_jars())')
     if version != TRIED:
@@ -190,7 +192,7 @@ def extract(
 
 @app.command()
 def metadata(
-    path: Place = None,
+    path: LogFolder = None,
     at: Annotated[str | None, typer.Option(help="Time in UTC, such as '2026-11-21 08:00:50'; the end if none.")] = None,
     out: Out = None,
     html: Html = None,

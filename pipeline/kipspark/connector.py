@@ -92,16 +92,16 @@ def fetch(repository: str | None = None, *, allow_http: bool = False) -> Path:
     if ivy is None:
         raise JobError(f"{spark_jars}: has no Ivy, which fetches the connector; a whole Spark has: pip install pyspark")
     use_java()
-    place = folder()
-    place.parent.mkdir(parents=True, exist_ok=True)
+    jars = folder()
+    jars.parent.mkdir(parents=True, exist_ok=True)
     # Next to the place, so that the jars appear there all at once.
-    with TemporaryDirectory(dir=place.parent) as work:
+    with TemporaryDirectory(dir=jars.parent) as work:
         (Path(work) / "settings.xml").write_text(_settings(repository), encoding="utf-8")
         (Path(work) / "ivy.xml").write_text(_wanted(spark_jars.glob("*.jar")), encoding="utf-8")
         _run_ivy(ivy, Path(work), repository)
-        shutil.rmtree(place, ignore_errors=True)
-        (Path(work) / "jars").rename(place)
-    return place
+        shutil.rmtree(jars, ignore_errors=True)
+        (Path(work) / "jars").rename(jars)
+    return jars
 
 
 def _run_ivy(ivy: Path, work: Path, repository: str | None) -> None:

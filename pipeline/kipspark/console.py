@@ -8,10 +8,10 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kipspark.printing import printable
-from kipspark.report import Report, Shown, cell
+from kipspark.report import FirstRows, Report, cell
 
 
-def show(console: Console, report: Report, tables: list[Shown]) -> None:
+def show(console: Console, report: Report, tables: list[FirstRows]) -> None:
     """Print what a job has found."""
     console.print(_text(report.title, "bold"))
     for shown in tables:
@@ -32,7 +32,7 @@ def _text(text: str, style: str = "") -> Text:
     return Text(printable(text), style=style)
 
 
-def _table(shown: Shown) -> RichTable:
+def _table(shown: FirstRows) -> RichTable:
     table = RichTable(
         title=_text(shown.table.title, "bold"),
         title_justify="left",

@@ -59,5 +59,5 @@ def _homes() -> Iterator[Path]:
     if on_path:
         yield Path(on_path).resolve().parent.parent
     for folder in ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines", "/opt/homebrew/opt"):
-        for place in sorted(Path(folder).glob("*"), reverse=True):
-            yield from (home for home in (place, place / "Contents" / "Home") if (home / "bin" / "java").exists())
+        for found in sorted(Path(folder).glob("*"), reverse=True):
+            yield from (home for home in (found, found / "Contents" / "Home") if (home / "bin" / "java").exists())

@@ -61,7 +61,7 @@ def live_offsets_report(spark: SparkSession, bootstrap_servers: str, options: Ma
     log = live(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}).persist()
     commits = offsets.commits(log).persist()
     topics = [row["topic"] for row in commits.select("topic").distinct().collect()]
-    groups = offsets.standing(commits, live_ends(spark, bootstrap_servers, topics, options))
+    groups = offsets.latest_with_ends(commits, live_ends(spark, bootstrap_servers, topics, options))
     came_and_went = offsets.membership(log).where(~sf.col("group").startswith(READER_GROUPS))
     return Report(
         f"Consumer groups at {bootstrap_servers}",
@@ -81,8 +81,8 @@ def live_offsets_report(spark: SparkSession, bootstrap_servers: str, options: Ma
 
 
 def _membership_table(events: DataFrame) -> Table:
-    place = ("log_partition", "log_offset")
-    return Table("membership", "Who came and went", events, ("time", *place, "event"), hidden=place)
+    position = ("log_partition", "log_offset")
+    return Table("membership", "Who came and went", events, ("time", *position, "event"), hidden=position)
 
 
 def _commits_table(commits: DataFrame) -> Table:
@@ -320,7 +320,7 @@ def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
     Lines that cannot be read are rows too, with nulls, so that a damaged file is no smaller one.
 
     Raises:
-        JobError: there is no such place.
+        JobError: the path does not exist.
     """
     if not path.exists():
         raise JobError(f"{path}: there is no such file or folder")

@@ -99,11 +99,16 @@ def live_ends(
     names = _names(topics)
     rows: list[tuple[str, int, int]] = []
     if names:
-        asked = _lower(options or {}) | {"kafka.bootstrap.servers": bootstrap_servers, "startingoffsets": "latest"}
-        asked["subscribepattern"] = "|".join(re.escape(name) for name in names)  # those of them that there are
-        asked.pop("kafka.isolation.level", None)  # the end is that of all records
+        connector_options = _lower(options or {}) | {
+            "kafka.bootstrap.servers": bootstrap_servers,
+            "startingoffsets": "latest",
+        }
+        connector_options["subscribepattern"] = "|".join(
+            re.escape(name) for name in names
+        )  # only existing ones match
+        connector_options.pop("kafka.isolation.level", None)  # the end is that of all records
         # The connector tells ends in the progress of a stream alone; this one starts there, and so reads nothing.
-        stream = spark.readStream.format("kafka").options(**asked).load().writeStream.format("noop")
+        stream = spark.readStream.format("kafka").options(**connector_options).load().writeStream.format("noop")
         with _newer_way(spark):
             query = stream.trigger(availableNow=True).start()
             query.awaitTermination()
@@ -181,9 +186,9 @@ def _failure(spark: SparkSession, names: list[str], common: Mapping[str, str]) -
     """Why topics cannot be read; None if they can."""
     # Not the user's own range, which may be empty or start where a topic does not.
     own = {name: text for name, text in common.items() if not name.startswith(("starting", "ending"))}
-    asked = own | _HASTY | {"subscribe": ",".join(names)}
+    connector_options = own | _HASTY | {"subscribe": ",".join(names)}
     try:
-        spark.read.format("kafka").options(**asked).load().isEmpty()
+        spark.read.format("kafka").options(**connector_options).load().isEmpty()
     except AnalysisException as error:
         if "Failed to find data source: kafka" in str(error):
             raise SourceError(_NO_CONNECTOR) from None

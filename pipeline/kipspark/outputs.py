@@ -14,18 +14,18 @@ from kipspark.report import Table
 from kipwire.whole import new_folder, rename_new, write_whole
 
 
-def check_folder(place: Path, option: str) -> None:
+def check_folder(path: Path, option: str) -> None:
     """Whether a place is a folder or may become one, known before a job starts.
 
     Raises:
         JobError: it is a file, or may not be written to.
     """
-    there = next(folder for folder in (place, *place.absolute().parents) if folder.exists())
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     if not there.is_dir():
-        where = "is a file" if there == place else f"{there} is a file"
-        raise JobError(f"{place}: {where}; {option} needs a folder, which is made if it is not there")
+        where = "is a file" if there == path else f"{there} is a file"
+        raise JobError(f"{path}: {where}; {option} needs a folder, which is made if it is not there")
     if not os.access(there, os.W_OK):
-        raise JobError(f"{place}: {there} may not be written to")
+        raise JobError(f"{path}: {there} may not be written to")
 
 
 def check_empty(out: Path) -> None:
@@ -65,13 +65,13 @@ def write_tables(out: Path, tables: Iterable[Table]) -> None:
     """
     out.mkdir(parents=True, exist_ok=True)
     with new_folder(beside=out / "tables") as made:
-        place = None
+        target: Path | None = None
         names = []
         for table in tables:
-            place = place or (made if _is_seen(table.frame.sparkSession, made) else out)
-            table.frame.write.parquet(str(place / table.name))
+            target = target or (made if _is_seen(table.frame.sparkSession, made) else out)
+            table.frame.write.parquet(str(target / table.name))
             names.append(table.name)
-        if place == made:
+        if target == made:
             _publish(made, out, names)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kipspark.errors import JobError
 from kipspark.printing import printable
-from kipspark.report import Chart, Report, Row, Shown, cell
+from kipspark.report import Chart, FirstRows, Report, Row, cell
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; color: #1d2733; }
@@ -38,7 +38,7 @@ _LONG = 48
 """Characters from which the text of a cell may be broken into lines."""
 
 
-def page(report: Report, tables: list[Shown], charts: list[tuple[Chart, list[Row]]]) -> str:
+def page(report: Report, tables: list[FirstRows], charts: list[tuple[Chart, list[Row]]]) -> str:
     """The page: the first table, which answers what most people ask, then charts, then the other tables."""
     first, *others = [_section(shown) for shown in tables]
     parts = [f"<h1>{_text(report.title)}</h1>", first]
@@ -60,13 +60,13 @@ def _text(text: str) -> str:
     return escape(printable(text))
 
 
-def _section(shown: Shown) -> str:
+def _section(shown: FirstRows) -> str:
     content = _table(shown) if shown.rows else '<p class="note">none</p>'
     more = "" if shown.is_all else f'\n<p class="note">and more: these are the first {len(shown.rows)}</p>'
     return f"<h2>{_text(shown.table.title)}</h2>\n{content}{more}"
 
 
-def _table(shown: Shown) -> str:
+def _table(shown: FirstRows) -> str:
     numbers = {name for name in shown.columns if any(isinstance(row[name], (int, float)) for row in shown.rows)}
     mark = {name: ' class="number"' if name in numbers else "" for name in shown.columns}
     head = "".join(f"<th{mark[name]}>{escape(name.replace('_', ' '))}</th>" for name in shown.columns)

@@ -51,7 +51,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Shown:
+class FirstRows:
     """The first rows of a table."""
 
     table: Table
@@ -60,11 +60,11 @@ class Shown:
     is_all: bool
 
 
-def first_rows(table: Table) -> Shown:
+def first_rows(table: Table) -> FirstRows:
     """The rows of a table that are shown, computed now."""
     rows = table.frame.orderBy(*table.order).limit(table.shown + 1).toArrow().to_pylist()
     columns = tuple(name for name in table.frame.columns if name not in table.hidden)
-    return Shown(table, columns, tuple(rows[: table.shown]), len(rows) <= table.shown)
+    return FirstRows(table, columns, tuple(rows[: table.shown]), len(rows) <= table.shown)
 
 
 def cell(value: Any) -> str:

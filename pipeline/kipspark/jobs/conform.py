@@ -114,9 +114,9 @@ def check_golden(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         rows: list[dict[str, Any]] = []
         for number, line in enumerate(batch.to_pylist()):
-            place = {**{name: line[name] for name in ("package", "message", "version", "bytes")}, "number": number}
+            case = {**{name: line[name] for name in ("package", "message", "version", "bytes")}, "number": number}
             found = _golden_difference(line)
-            rows += [{**place, "check": check, "difference": text} for check, text in found.items()]
+            rows += [{**case, "check": check, "difference": text} for check, text in found.items()]
         yield pa.RecordBatch.from_pylist(rows, DIFFERENCES_SCHEMA)
 
 

@@ -101,7 +101,7 @@ def _look(item: Struct, path: str, codes: Counter[tuple[str, int]], tags: list[d
     """Gather the error codes other than 0 and the unknown tagged fields of a struct and of all that is in it."""
     if item.FLEXIBLE and item._unknown_tagged_fields:
         tags += [{"path": path, "tag": tag, "bytes": len(data)} for tag, data in item._unknown_tagged_fields.items()]
-    for name, is_struct, is_array in _places(type(item)):  # type: ignore[arg-type]  # the class is hashable
+    for name, is_struct, is_array in _inspected_fields(type(item)):  # type: ignore[arg-type]  # the class is hashable
         value = getattr(item, name)
         where = f"{path}.{name}" if path else name
         if not is_struct:
@@ -113,7 +113,7 @@ def _look(item: Struct, path: str, codes: Counter[tuple[str, int]], tags: list[d
 
 
 @cache
-def _places(cls: type[Struct]) -> tuple[tuple[str, bool, bool], ...]:
+def _inspected_fields(cls: type[Struct]) -> tuple[tuple[str, bool, bool], ...]:
     """The fields that are error codes, or structs that may have some: name, whether it is a struct or an array."""
     return tuple(
         (field.name, field.struct is not None, field.array)

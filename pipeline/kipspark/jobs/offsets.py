@@ -54,7 +54,7 @@ def commits(log: DataFrame) -> DataFrame:
             value["leader_epoch"].alias("leader_epoch"),
             value["metadata"].alias("metadata"),
             value.isNull().alias("is_deleted"),
-            *_told(log),
+            *_known_columns(log),
             sf.col("log_partition"),
             sf.col("log_offset"),
         )
@@ -114,7 +114,7 @@ def latest(lagging: DataFrame) -> DataFrame:
     return _last(lagging, _of_last("end_offset"), _of_last("lag"), sf.max("lag").alias("highest_lag"))
 
 
-def standing(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
+def latest_with_ends(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
     """Where each group stands now: as `latest`, without the highest lag, with the ends and the lag of the present.
 
     Both are null where the topic, or that partition of it, does not exist any more.
@@ -123,8 +123,8 @@ def standing(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
         committed: of `commits`.
         ends_now: topic, partition and end_offset, such as those of `kipspark.live_ends`.
     """
-    stand = _last(committed).join(sf.broadcast(ends_now), ["topic", "partition"], "left").withColumn("lag", _lag())
-    return stand.select(
+    latest_now = _last(committed).join(sf.broadcast(ends_now), ["topic", "partition"], "left").withColumn("lag", _lag())
+    return latest_now.select(
         *("group", "topic", "partition", "offset", "end_offset", "lag", "commits", "first_commit", "last_commit")
     )
 
@@ -205,12 +205,12 @@ def _coordinator_rows(log: DataFrame, record: Column) -> DataFrame:
         sf.col("partition").alias("log_partition"),
         sf.col("offset").alias("log_offset"),
         "timestamp",
-        *_told(log),
+        *_known_columns(log),
         record.alias("record"),
     )
 
 
-def _told(log: DataFrame) -> list[str]:
+def _known_columns(log: DataFrame) -> list[str]:
     """What only some logs tell of a record: a live topic does not tell of transactions."""
     return [name for name in ("is_transactional",) if name in log.columns]
 

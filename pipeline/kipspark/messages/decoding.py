@@ -10,7 +10,7 @@ import pyarrow as pa
 from kipspark.compute import pc
 from kipspark.errors import BrokenMessageError
 from kipspark.messages.all_versions import VERSION, VERSION_TYPE, all_versions_type, fields_of
-from kipspark.messages.faults import Fault, by_place, fault_of
+from kipspark.messages.faults import Fault, by_row_of_column, fault_of
 from kipspark.messages.framing import Group, grouped
 from kipspark.messages.selection import Selection
 from kipwire import DecodeError, columns
@@ -37,8 +37,8 @@ def decode(selection: Selection, data: pa.Array) -> Decoded:
     groups, faults = grouped(selection, data)
     parts = [decode_group(selection, group) for group in groups]
     for group, part in zip(groups, parts, strict=True):
-        faults.update(by_place(part.faults, group.rows))
-    return Decoded(placed(len(data), all_versions_type(selection), groups, [part.rows for part in parts]), faults)
+        faults.update(by_row_of_column(part.faults, group.rows))
+    return Decoded(scattered(len(data), all_versions_type(selection), groups, [part.rows for part in parts]), faults)
 
 
 def decode_strictly(selection: Selection, data: pa.Array) -> pa.StructArray:
@@ -99,7 +99,7 @@ def _versions(version: int, count: int) -> pa.Array:
     return pa.repeat(pa.scalar(version, VERSION_TYPE), count)
 
 
-def placed(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:
+def scattered(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:
     """The rows of groups, each at its place in a column of `count` rows; null where no group has a row."""
     if len(groups) == 1 and len(groups[0].rows) == count:
         return parts[0]

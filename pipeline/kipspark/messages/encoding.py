@@ -11,7 +11,7 @@ from kipspark.compute import pc
 from kipspark.errors import BrokenMessageError, JobError
 from kipspark.messages.all_versions import VERSION
 from kipspark.messages.framing import write_prefix
-from kipspark.messages.lossy import kept_type, lost
+from kipspark.messages.lossy import kept_type, lossy_rows
 from kipspark.messages.selection import Selection
 from kipwire import EncodeError, Message, columns
 
@@ -42,16 +42,16 @@ def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
     if rows.type.get_field_index(VERSION) < 0:
         raise JobError(f"the rows of {selection.message} have no {VERSION}: give a version")
     classes = {cls.VERSION: cls for cls in versions}
-    told = pc.struct_field(rows, VERSION)
-    places, parts = [], []
+    row_versions = pc.struct_field(rows, VERSION)
+    row_numbers, parts = [], []
     faults: dict[int, str] = {}
-    for version in told.unique().to_pylist():
-        chosen = pc.is_null(told) if version is None else pc.fill_null(pc.equal(told, version), False)
+    for version in row_versions.unique().to_pylist():
+        chosen = pc.is_null(row_versions) if version is None else pc.fill_null(pc.equal(row_versions, version), False)
         here = pc.indices_nonzero(pc.and_(chosen, rows.is_valid()))
         if version in classes:
             data, wrong = _encode(classes[version], rows.take(here), versions)
             prefix = pa.scalar(write_prefix(classes[version]), data.type)
-            places.append(here)
+            row_numbers.append(here)
             parts.append(pc.binary_join_element_wise(prefix, data, pa.scalar(b"", data.type)))
             at = here.to_pylist() if wrong else []
             faults.update({at[index]: text for index, text in wrong.items()})
@@ -61,7 +61,7 @@ def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
             )
     if not parts:
         return Encoded(pa.nulls(len(rows), pa.binary()), faults)
-    order = pc.index_in(pa.array(range(len(rows)), pa.uint64()), pa.concat_arrays(places))
+    order = pc.index_in(pa.array(range(len(rows)), pa.uint64()), pa.concat_arrays(row_numbers))
     return Encoded(pa.concat_arrays(parts).take(order), faults)
 
 
@@ -89,7 +89,7 @@ def _encode(cls: type[Message], rows: pa.StructArray, versions: tuple[type[Messa
     kept = kept_type(rows.type, pa.struct(list(columns.schema(cls))))
     faults = {
         row: f"{cls.NAME} v{cls.VERSION}: {path}: this version has no such field"
-        for row, path in lost(rows, kept, versions)
+        for row, path in lossy_rows(rows, kept, versions)
     }
     narrow = rows.cast(kept)
     if faults:

@@ -42,7 +42,7 @@ def fault_of(error: DecodeError, start: int) -> Fault:
     return Fault(error.message, error.version, error.path, start + error.offset, error.reason)
 
 
-def by_place(faults: dict[int, Fault], rows: pa.Array) -> dict[int, Fault]:
+def by_row_of_column(faults: dict[int, Fault], rows: pa.Array) -> dict[int, Fault]:
     """The faults of some rows of a column, by their places in the column.
 
     Args:
@@ -51,8 +51,8 @@ def by_place(faults: dict[int, Fault], rows: pa.Array) -> dict[int, Fault]:
     """
     if not faults:
         return {}
-    places = rows.to_pylist()
-    return {places[row]: fault for row, fault in faults.items()}
+    numbers = rows.to_pylist()
+    return {numbers[row]: fault for row, fault in faults.items()}
 
 
 def fault_array(faults: dict[int, Fault], count: int) -> pa.StructArray:

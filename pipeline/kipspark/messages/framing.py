@@ -184,7 +184,7 @@ def _by_header(selection: Selection, data: pa.Array) -> Grouped:
     found = registry_of(selection.package)
     headers = found.with_header("RequestHeader")
     api_key = selection.classes[0].API_KEY
-    places: dict[int, list[tuple[int, int]]] = {}
+    rows_of_version: dict[int, list[tuple[int, int]]] = {}
     faults = {}
     frames = data.to_pylist()
     for row, frame in enumerate(frames):
@@ -208,9 +208,9 @@ def _by_header(selection: Selection, data: pa.Array) -> Grouped:
         except DecodeError as error:
             faults[row] = fault_of(error, 0)
         else:
-            places.setdefault(version, []).append((row, start))
+            rows_of_version.setdefault(version, []).append((row, start))
     groups = []
-    for version, some in places.items():
+    for version, some in rows_of_version.items():
         bodies = pa.array([frames[row][start:] for row, start in some], pa.large_binary())
         rows = pa.array([row for row, _ in some], pa.uint64())
         groups.append(Group(found.message(selection.message, version), rows, bodies, [start for _, start in some]))

@@ -16,8 +16,8 @@ import pyarrow as pa
 from kipspark.compute import pc
 from kipspark.errors import JobError
 from kipspark.messages.all_versions import all_versions_type
-from kipspark.messages.decoding import decode_group, placed, raise_first
-from kipspark.messages.faults import Fault, by_place
+from kipspark.messages.decoding import decode_group, raise_first, scattered
+from kipspark.messages.faults import Fault, by_row_of_column
 from kipspark.messages.framing import (
     PREFIX_SIZES,
     Group,
@@ -88,7 +88,7 @@ def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
     return dict(sorted(found.items()))
 
 
-def chosen(records: Records) -> dict[int, Record]:
+def chosen_types(records: Records) -> dict[int, Record]:
     """The types of records that are decoded, by number.
 
     Raises:
@@ -109,9 +109,9 @@ def records_type(records: Records) -> pa.StructType:
     """The columns of records: the name of each one's type, and a column of messages for each type.
 
     Raises:
-        JobError: as `chosen`.
+        JobError: as `chosen_types`.
     """
-    types = chosen(records).values()
+    types = chosen_types(records).values()
     values = [(record.column, all_versions_type(record.value)) for record in types]
     if records.family == "metadata":
         return pa.struct([("type", pa.string()), *values])
@@ -123,7 +123,7 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
     """Keys and values of a coordinator's topic.
 
     Raises:
-        JobError: as `chosen`.
+        JobError: as `chosen_types`.
     """
     types = types_of(records.family, records.package)
     of_key = _grouped(types, keys, "coordinator-key", lambda record: record.key)
@@ -132,13 +132,15 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
     faults = dict(of_key.faults)
     groups: list[Group] = []
     for group in of_key.groups:
-        if types[group.cls.API_KEY] in chosen(records).values():
+        if types[group.cls.API_KEY] in chosen_types(records).values():
             some = _grouped_values(types[group.cls.API_KEY], values.take(group.rows))
             groups += [one._replace(rows=group.rows.take(one.rows)) for one in some.groups]
-            faults.update(by_place(some.faults, group.rows))
+            faults.update(by_row_of_column(some.faults, group.rows))
     whole = records_type(records)
-    key = _structs(whole.field("key").type, chosen(records), of_key.groups, len(keys), faults, lambda one: one.key)
-    value = _structs(whole.field("value").type, chosen(records), groups, len(keys), faults, lambda one: one.value)
+    key = _structs(
+        whole.field("key").type, chosen_types(records), of_key.groups, len(keys), faults, lambda one: one.key
+    )
+    value = _structs(whole.field("value").type, chosen_types(records), groups, len(keys), faults, lambda one: one.value)
     return _assembled(whole, [names, key, value], faults)
 
 
@@ -156,14 +158,14 @@ def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
     """Values of the cluster's metadata log.
 
     Raises:
-        JobError: as `chosen`.
+        JobError: as `chosen_types`.
     """
     types = types_of(records.family, records.package)
     of_value = _grouped(types, values, "metadata", lambda record: record.value)
     names = _names(types, of_value.groups, len(values))
     faults = dict(of_value.faults)
     whole = records_type(records)
-    part = _structs(whole, chosen(records), of_value.groups, len(values), faults, lambda one: one.value)
+    part = _structs(whole, chosen_types(records), of_value.groups, len(values), faults, lambda one: one.value)
     return _assembled(whole, [names, *part.flatten()[1:]], faults)
 
 
@@ -205,7 +207,7 @@ def _class(selection: Selection, version: int, size: int) -> type[Message]:
 def _names(types: dict[int, Record], groups: list[Group], count: int) -> pa.Array:
     """The name of each record's type, whether it is decoded or not."""
     parts = [pa.repeat(pa.scalar(types[group.cls.API_KEY].name), len(group.rows)) for group in groups]
-    return placed(count, pa.string(), groups, parts)
+    return scattered(count, pa.string(), groups, parts)
 
 
 def _structs(
@@ -227,8 +229,8 @@ def _structs(
         for group in some:
             rows, wrong = decode_group(message, group)
             parts.append(rows)
-            faults.update(by_place(wrong, group.rows))
-        children[record.column] = placed(count, all_versions_type(message), some, parts)
+            faults.update(by_row_of_column(wrong, group.rows))
+        children[record.column] = scattered(count, all_versions_type(message), some, parts)
     return pa.StructArray.from_arrays([children[field.name] for field in whole], fields=list(whole))
 
 

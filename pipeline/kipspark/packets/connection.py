@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from struct import Struct
 
 from kipspark.packets.conversation import REQUEST, RESPONSE, Conversation, Found
-from kipspark.packets.framing import Frame, Framer, Passed
+from kipspark.packets.framing import Frame, Framer, Skipped
 from kipspark.packets.headers import ACK, FIN, RST, SYN, Segment, address, port
 from kipspark.packets.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, begins_request
 from kipspark.packets.streams import Piece, Stream
@@ -52,7 +52,7 @@ class _Side:
     @property
     def is_complete(self) -> bool:
         """Whether nothing is missing before what it has said, as far as that is known."""
-        is_at_end = self.end is None or self.stream.is_behind(self.end)
+        is_at_end = self.end is None or self.stream.has_reached(self.end)
         return is_at_end and not self.stream.has_hole and not self.framer.held
 
 
@@ -103,7 +103,7 @@ class Connection:
         if segment.flags & SYN and not segment.flags & ACK:
             return self.opening == segment.sequence or (self.opening is None and not self._has_data())
         side = self._sides[segment.source]
-        return not self.is_over or not segment.size or side.stream.is_behind(_end(segment))
+        return not self.is_over or not segment.size or side.stream.has_reached(_end(segment))
 
     def add(self, segment: Segment, time: int) -> Iterator[Found]:
         """Take in a segment; what is found with it."""
@@ -142,7 +142,7 @@ class Connection:
         for side in self._sides.values():
             found += self._events(side, side.framer.end(time))
             if side.stream.early:
-                found += self._events(side, [Passed(time, side.stream.early, 0)])
+                found += self._events(side, [Skipped(time, side.stream.early, 0)])
         if self._conversation is None or not self._conversation.requests:
             yield from self._not_kafka(time)
             return
@@ -204,20 +204,20 @@ class Connection:
             not side.framer.in_step
             and side is self._client
             and self.opening is not None
-            and side.framer.has_passed
+            and side.framer.has_skipped
             and not side.lost
             and self._conversation is not None
             and not self._conversation.requests
         )
 
-    def _events(self, side: _Side, events: Iterable[Frame | Passed]) -> Iterator[Found]:
+    def _events(self, side: _Side, events: Iterable[Frame | Skipped]) -> Iterator[Found]:
         conversation = self._conversation
         if conversation is None:
             return
         is_client = side is self._client
         for event in events:
-            if isinstance(event, Passed):
-                yield conversation.passed(REQUEST if is_client else RESPONSE, event)
+            if isinstance(event, Skipped):
+                yield conversation.skipped(REQUEST if is_client else RESPONSE, event)
             elif is_client:
                 yield from conversation.from_client(event)
             else:

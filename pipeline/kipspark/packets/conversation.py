@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from kipspark.packets.framing import Frame, Passed
+from kipspark.packets.framing import Frame, Skipped
 from kipspark.packets.requests import SASL_HANDSHAKE, SMALLEST_RESPONSE, Request, is_request, request_of
 from kipwire.words import counted
 
@@ -88,7 +88,7 @@ class Conversation:
             self._await_answer(_Token())
             return
         self._tokens_may_follow = False
-        yield from self._tell_tokens(frame.time)
+        yield from self._report_tokens(frame.time)
         request = request_of(frame.data)
         self.requests += 1
         yield self._found(REQUEST, request, frame)
@@ -104,22 +104,22 @@ class Conversation:
             self._forget_first()
             self._tokens[RESPONSE].update(count=1, size=frame.size)
         elif self._answers(frame):
-            yield from self._unasked(frame.time)
+            yield from self._unrequested(frame.time)
             yield from self._answer(frame)
         else:
             self._early.append(frame)
             self.held += len(frame.data) + _COST
             if len(self._early) > _MOST_EARLY:
-                yield from self._unasked(frame.time)
+                yield from self._unrequested(frame.time)
 
-    def passed(self, direction: str, passed: Passed) -> Found:
+    def skipped(self, direction: str, skipped: Skipped) -> Found:
         """Tell of bytes that are part of no frame that could be told."""
-        return self._error(passed.time, direction, _passed_text(passed))
+        return self._error(skipped.time, direction, _skipped_text(skipped))
 
     def end(self, time: int) -> Iterator[Found]:
         """Tell of all that waits; nothing comes behind."""
-        yield from self._unasked(time)
-        yield from self._tell_tokens(time)
+        yield from self._unrequested(time)
+        yield from self._report_tokens(time)
 
     def _is_token(self, frame: Frame) -> bool:
         if not self._unanswered or not isinstance(self._unanswered[0], _Token):
@@ -140,9 +140,9 @@ class Conversation:
                 yield self._found(RESPONSE, request, frame)
                 return
 
-    def _await_answer(self, asked: Request | _Token) -> None:
-        self._unanswered.append(asked)
-        self.held += _cost(asked)
+    def _await_answer(self, awaited: Request | _Token) -> None:
+        self._unanswered.append(awaited)
+        self.held += _cost(awaited)
         if len(self._unanswered) > _MOST_UNANSWERED or self._open_tokens > _MOST_TOKENS:
             self._forget_first()
 
@@ -160,7 +160,7 @@ class Conversation:
     def _catch_up(self, time: int) -> Iterator[Found]:
         """Tell of the responses whose requests have come; those before them will never be asked for."""
         while (before := next((at for at, frame in enumerate(self._early) if self._answers(frame)), None)) is not None:
-            yield from self._unasked(time, before)
+            yield from self._unrequested(time, before)
             yield from self._answer(self._first_early())
 
     def _first_early(self) -> Frame:
@@ -168,7 +168,7 @@ class Conversation:
         self.held -= len(frame.data) + _COST
         return frame
 
-    def _unasked(self, time: int, count: int | None = None) -> Iterator[Found]:
+    def _unrequested(self, time: int, count: int | None = None) -> Iterator[Found]:
         """Give up waiting for the requests of the first responses, or of all."""
         frames = [self._first_early() for _ in range(len(self._early) if count is None else count)]
         if frames:
@@ -176,7 +176,7 @@ class Conversation:
             what = "a response" if count == 1 else f"{count:,} responses"
             yield self._error(time, RESPONSE, f"{what} of {counted(size, 'byte')}, to what was not captured")
 
-    def _tell_tokens(self, time: int) -> Iterator[Found]:
+    def _report_tokens(self, time: int) -> Iterator[Found]:
         for direction, amount in self._tokens.items():
             if amount["count"]:
                 what = "a SASL token" if amount["count"] == 1 else f"{amount['count']:,} SASL tokens"
@@ -194,8 +194,8 @@ class Conversation:
         return Found(time, self._connection, self._listener, direction, None, None, text)
 
 
-def _cost(asked: Request | _Token) -> int:
-    return _COST + (len(asked.client_id or "") if isinstance(asked, Request) else 0)
+def _cost(awaited: Request | _Token) -> int:
+    return _COST + (len(awaited.client_id or "") if isinstance(awaited, Request) else 0)
 
 
 def _correlation_id(frame: Frame) -> int | None:
@@ -205,10 +205,10 @@ def _correlation_id(frame: Frame) -> int | None:
     return correlation_id
 
 
-def _passed_text(passed: Passed) -> str:
+def _skipped_text(skipped: Skipped) -> str:
     parts = []
-    if passed.lost:
-        parts.append(f"{counted(passed.lost, 'byte')} not captured")
-    if passed.captured:
-        parts.append(f"{counted(passed.captured, 'byte')} of no frame whose start was captured")
+    if skipped.lost:
+        parts.append(f"{counted(skipped.lost, 'byte')} not captured")
+    if skipped.captured:
+        parts.append(f"{counted(skipped.captured, 'byte')} of no frame whose start was captured")
     return ", ".join(parts)

@@ -32,7 +32,7 @@ class Frame(NamedTuple):
     """How many of its bytes are missing."""
 
 
-class Passed(NamedTuple):
+class Skipped(NamedTuple):
     """Bytes that are part of no frame that could be told."""
 
     time: int
@@ -50,9 +50,9 @@ class Framer:
         "_head",
         "_lost",
         "_parts",
-        "_passed",
-        "_passed_lost",
         "_size",
+        "_skipped",
+        "_skipped_lost",
         "_time",
         "held",
         "in_step",
@@ -72,7 +72,7 @@ class Framer:
         self.held = 0
         """Bytes of memory that the frame takes that is not whole yet, about."""
         self._begins = begins
-        self._passed = self._passed_lost = 0
+        self._skipped = self._skipped_lost = 0
         self._head = b""
         """Bytes of a size that is not whole yet; if not in step, bytes that are too few to tell."""
         self._size = -1
@@ -84,17 +84,17 @@ class Framer:
         """When the last of its bytes was captured."""
 
     @property
-    def has_passed(self) -> bool:
+    def has_skipped(self) -> bool:
         """Whether bytes were passed over that have not been told of."""
-        return self._passed > 0
+        return self._skipped > 0
 
     def expect(self, smallest: int, begins: Callable[[bytes], bool | None]) -> None:
         """Look for other frames than at first."""
         self.smallest, self._begins = smallest, begins
 
-    def feed(self, piece: Piece) -> list[Frame | Passed]:
+    def feed(self, piece: Piece) -> list[Frame | Skipped]:
         """Take in what comes next; the frames that end with it, and what was passed over before them."""
-        found: list[Frame | Passed] = []
+        found: list[Frame | Skipped] = []
         time, data, lost = piece
         if lost:
             self._miss(time, lost, found)
@@ -103,7 +103,7 @@ class Framer:
             data = self._seek(data)
             if not self.in_step:
                 return found
-            self._tell_passed(time, found)
+            self._report_skipped(time, found)
         at, end = 0, len(data)
         while at < end:
             if self._size < 0:
@@ -118,15 +118,15 @@ class Framer:
                     found.append(self._frame())
         return found
 
-    def end(self, time: int) -> list[Frame | Passed]:
+    def end(self, time: int) -> list[Frame | Skipped]:
         """The frame that has begun, and what was passed over; nothing comes behind."""
-        found: list[Frame | Passed] = []
+        found: list[Frame | Skipped] = []
         if self._size >= 0:
             self._lost += self._size - self._have
             self._time = self._time or time
             found.append(self._frame())
         self._lose_step()
-        self._tell_passed(time, found)
+        self._report_skipped(time, found)
         return found
 
     def _seek(self, data: bytes) -> bytes:
@@ -137,13 +137,13 @@ class Framer:
         for start in (0, waited) if waited else (0,):
             begins = self._begins(data[start:])
             if begins is not False:
-                self._passed += start
+                self._skipped += start
                 if begins:
                     self.in_step = True
                 else:
                     self._head = data[start:]
                 return data[start:]
-        self._passed += len(data)
+        self._skipped += len(data)
         return b""
 
     def _read_size(self, data: bytes, at: int) -> int:
@@ -158,7 +158,7 @@ class Framer:
                 self._size, self._have, self._lost = size, 0, 0
             else:
                 self._lose_step()
-                self._passed += len(data) - at
+                self._skipped += len(data) - at
         return at
 
     def _take(self, data: bytes, time: int) -> None:
@@ -176,7 +176,7 @@ class Framer:
         self.held = self._time = 0
         return frame
 
-    def _miss(self, time: int, lost: int, found: list[Frame | Passed]) -> None:
+    def _miss(self, time: int, lost: int, found: list[Frame | Skipped]) -> None:
         if self._size >= 0:
             inside = min(lost, self._size - self._have)
             self._parts = [b"".join(self._parts)[:_KEPT]]
@@ -189,14 +189,14 @@ class Framer:
                 found.append(self._frame())
         if lost:
             self._lose_step()
-            self._passed_lost += lost
+            self._skipped_lost += lost
 
     def _lose_step(self) -> None:
-        self._passed += len(self._head)
+        self._skipped += len(self._head)
         self._head = b""
         self.in_step = False
 
-    def _tell_passed(self, time: int, found: list[Frame | Passed]) -> None:
-        if self._passed or self._passed_lost:
-            found.append(Passed(time, self._passed, self._passed_lost))
-            self._passed = self._passed_lost = 0
+    def _report_skipped(self, time: int, found: list[Frame | Skipped]) -> None:
+        if self._skipped or self._skipped_lost:
+            found.append(Skipped(time, self._skipped, self._skipped_lost))
+            self._skipped = self._skipped_lost = 0

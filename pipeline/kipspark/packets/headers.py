@@ -129,7 +129,7 @@ def _tcp(data: bytes, at: int, end: int, source: bytes, target: bytes) -> Segmen
     )
 
 
-def _behind_tags(data: bytes, at: int) -> tuple[int, int]:
+def _after_tags(data: bytes, at: int) -> tuple[int, int]:
     """The type at a place, or the one behind the VLAN tags there, and where its content starts."""
     kind = _SHORT.unpack_from(data, at)[0]
     while kind in _TAGS:
@@ -139,16 +139,16 @@ def _behind_tags(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _ethernet(data: bytes) -> tuple[int, int]:
-    return _behind_tags(data, 12)
+    return _after_tags(data, 12)
 
 
 def _cooked(data: bytes) -> tuple[int, int]:
-    return _behind_tags(data, 14)
+    return _after_tags(data, 14)
 
 
 def _cooked_2(data: bytes) -> tuple[int, int]:
     kind = _SHORT.unpack_from(data, 0)[0]
-    return _behind_tags(data, 22) if kind in _TAGS else (kind, 20)
+    return _after_tags(data, 22) if kind in _TAGS else (kind, 20)
 
 
 def _loopback(data: bytes) -> tuple[int, int]:

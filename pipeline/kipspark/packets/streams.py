@@ -76,7 +76,7 @@ class Stream:
         """Tell the sequence number of the first byte."""
         self._position = self._start = sequence
 
-    def is_behind(self, sequence: int) -> bool:
+    def has_reached(self, sequence: int) -> bool:
         """Whether all bytes before a sequence number have been told, or given up."""
         return self._position is not None and self._ahead(sequence) <= 0
 
@@ -93,13 +93,13 @@ class Stream:
             self.start(sequence)
         ahead = self._ahead(sequence)
         if ahead == 0 and not self._starts:  # as nearly all are
-            return self._told(data, size, time)
+            return self._pieces(data, size, time)
         if ahead < -_WINDOW:  # too far back to come again: so much further on that its number started again
             pieces = self.give_up_all()
             return [
                 *pieces,
                 Piece(time, b"", self._skip(self._ahead(sequence) % _MODULUS)),
-                *self._told(data, size, time),
+                *self._pieces(data, size, time),
             ]
         if ahead > 0:
             self._wait(self._at(ahead), _Waiting(data, size, time))
@@ -109,7 +109,7 @@ class Stream:
             self.early += min(size, -ahead)
         if ahead + size <= 0:
             return []
-        return [*self._told(data[-ahead:], size + ahead, time), *self._waited_for()]
+        return [*self._pieces(data[-ahead:], size + ahead, time), *self._released()]
 
     def acknowledged(self, number: int, time: int) -> list[Piece]:
         """Hear that the peer has all bytes before a number; what can be told if missing ones are given up then.
@@ -128,7 +128,7 @@ class Stream:
             return []
         first = self._starts[0]
         lost = self._skip(first - self._at(0))
-        return [Piece(self._waiting[first].time, b"", lost), *self._waited_for()]
+        return [Piece(self._waiting[first].time, b"", lost), *self._released()]
 
     def give_up_all(self) -> list[Piece]:
         """Go on behind all holes."""
@@ -156,7 +156,7 @@ class Stream:
         self._position = self._at(count)
         return count
 
-    def _told(self, data: bytes, size: int, time: int) -> list[Piece]:
+    def _pieces(self, data: bytes, size: int, time: int) -> list[Piece]:
         self._skip(size)
         pieces = [Piece(time, data, 0)] if data else []
         if len(data) < size:
@@ -174,7 +174,7 @@ class Stream:
             self.held += len(waiting.data) - len(before.data)
         self._waiting[position] = waiting
 
-    def _waited_for(self) -> list[Piece]:
+    def _released(self) -> list[Piece]:
         """Those that waited, as far as nothing is missing before them."""
         pieces: list[Piece] = []
         while self._starts and self._starts[0] <= self._at(0):
@@ -183,6 +183,6 @@ class Stream:
             self.held -= len(data) + _COST
             known = self._at(0) - position
             if known < size:
-                pieces += self._told(data[known:], size - known, time)
+                pieces += self._pieces(data[known:], size - known, time)
         self._acknowledged_at = None
         return pieces

@@ -14,7 +14,7 @@ from kipwire.captures import FRAMES, INDEX
 
 
 class Captures(NamedTuple):
-    """The captures at a place."""
+    """The captures at a path."""
 
     indexes: tuple[Path, ...]
     """The index files of those in kipwire's own form."""
@@ -29,20 +29,20 @@ def find_captures(root: str) -> Captures:
     Raises:
         SourceError: there is no such place, or no capture in it.
     """
-    place = Path(root)
-    if place.is_file():
-        return Captures((), (PacketCapture(str(place), (str(place),)),))
-    if not place.is_dir():
-        raise SourceError(f"{place}: there is no such file or folder")
-    files = sorted((path for path in place.rglob("*") if is_packet_file(path)), key=lambda path: (path.parent, path))
+    path = Path(root)
+    if path.is_file():
+        return Captures((), (PacketCapture(str(path), (str(path),)),))
+    if not path.is_dir():
+        raise SourceError(f"{path}: there is no such file or folder")
+    files = sorted((file for file in path.rglob("*") if is_packet_file(file)), key=lambda file: (file.parent, file))
     packets = tuple(
         PacketCapture(str(folder), tuple(map(str, of_folder)))
-        for folder, of_folder in groupby(files, key=lambda path: path.parent)
+        for folder, of_folder in groupby(files, key=lambda file: file.parent)
     )
-    found = Captures(find_indexes(place), packets)
+    found = Captures(find_indexes(path), packets)
     if not any(found):
         raise SourceError(
-            f"{place}: no captures; a capture is a file of tcpdump such as a.pcap or a.pcapng, or a folder with "
+            f"{path}: no captures; a capture is a file of tcpdump such as a.pcap or a.pcapng, or a folder with "
             f"{INDEX} and {FRAMES}, each plain or with .gz"
         )
     return found

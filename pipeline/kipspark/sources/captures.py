@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from kipspark.errors import SourceError
 from kipspark.packets.conversation import REQUEST, RESPONSE
-from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, Chosen
-from kipspark.sources.paths import shown
+from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
+from kipspark.sources.paths import path_text
 from kipwire.captures import INDEX, PACKED, CaptureError, Entry, frames_beside, is_packed, open_frames, read_index
 
 
@@ -26,9 +26,9 @@ class Part(NamedTuple):
     """Lines that start from here on belong to the next part; None: to the end, as in a packed index."""
 
 
-def find_indexes(place: Path) -> tuple[Path, ...]:
+def find_indexes(folder: Path) -> tuple[Path, ...]:
     """The index files of the captures in a folder, and in the folders below it."""
-    return tuple(sorted([*place.rglob(INDEX), *place.rglob(INDEX + PACKED)]))
+    return tuple(sorted([*folder.rglob(INDEX), *folder.rglob(INDEX + PACKED)]))
 
 
 def parts(index: Path, split_bytes: int) -> list[Part]:
@@ -49,7 +49,7 @@ def parts(index: Path, split_bytes: int) -> list[Part]:
     ]
 
 
-def read_frames(part: Part, chosen: Chosen) -> Iterator[pa.RecordBatch]:
+def read_frames(part: Part, chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
     """The frames of a part of a capture, in its order, as batches of `FRAMES_SCHEMA`.
 
     Raises:
@@ -61,7 +61,7 @@ def read_frames(part: Part, chosen: Chosen) -> Iterator[pa.RecordBatch]:
         with open_frames(Path(part.frames_file)) as frames:
             for entry in read_index(Path(part.index_file), part.start, part.end):
                 direction = REQUEST if entry.is_request else RESPONSE
-                if not chosen.has(direction, entry.api_key, entry.client_id):
+                if not chosen.selects(direction, entry.api_key, entry.client_id):
                     continue
                 rows.append(_row(entry, direction, frames.read(entry)))
                 size += entry.size
@@ -76,7 +76,7 @@ def read_frames(part: Part, chosen: Chosen) -> Iterator[pa.RecordBatch]:
 
 def _row(entry: Entry, direction: str, frame: bytes) -> dict[str, Any]:
     return {
-        "capture": shown(entry.file.parent),
+        "capture": path_text(entry.file.parent),
         "number": entry.number,
         "timestamp": entry.timestamp_ns // 1000,
         "timestamp_ns": entry.timestamp_ns,

@@ -36,14 +36,14 @@ BYTES = 16 * 1024 * 1024
 """Bytes of frames from which it is, however few its rows are."""
 
 
-class Chosen(NamedTuple):
+class FrameFilter(NamedTuple):
     """Which frames are asked for; all where empty."""
 
     api_keys: tuple[int, ...] = ()
     directions: tuple[str, ...] = ()
     client_ids: tuple[str, ...] = ()
 
-    def has(self, direction: str, api_key: int, client_id: str | None) -> bool:
+    def selects(self, direction: str, api_key: int, client_id: str | None) -> bool:
         """Whether a frame is one of them."""
         return (
             (not self.api_keys or api_key in self.api_keys)

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from kipspark.errors import SourceError
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import Part, parts, read_frames
-from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, Chosen
+from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, FrameFilter
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
 from kipspark.types import struct_type
@@ -45,7 +45,7 @@ class KafkaFramesSource(DataSource):
         return _FramesReader(
             _Request(
                 options.path(),
-                Chosen(options.numbers("apiKeys"), directions, options.texts("clientIds")),
+                FrameFilter(options.numbers("apiKeys"), directions, options.texts("clientIds")),
                 options.ports("ports"),
                 options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
             )
@@ -56,7 +56,7 @@ class _Request(NamedTuple):
     """What the options say."""
 
     path: str
-    chosen: Chosen
+    chosen: FrameFilter
     ports: tuple[int, ...]
     split_bytes: int
 

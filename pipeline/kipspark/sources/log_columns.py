@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kipspark.compute import pc
-from kipspark.sources.paths import shown
+from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire.producer_sequence import HIGHEST_SEQUENCE
@@ -113,7 +113,7 @@ def broken_rows(segment: Segment, broken: Sequence[Broken]) -> pa.RecordBatch:
     """The rows of `LOG_SCHEMA` that tell of batches which cannot be read."""
     found = {
         "batch_position": pa.array([one.position for one in broken], pa.int64()),
-        "error": pa.array([shown(one.error) for one in broken], pa.string()),
+        "error": pa.array([path_text(one.error) for one in broken], pa.string()),
     }
     return _rows(segment, len(broken), found)
 
@@ -123,7 +123,7 @@ def _rows(segment: Segment, count: int, found: dict[str, pa.Array]) -> pa.Record
     of_segment: dict[str, Any] = {
         "topic": segment.topic,
         "partition": segment.partition,
-        "segment": shown(segment.path),
+        "segment": path_text(segment.path),
     }
     arrays = [
         (

@@ -78,7 +78,7 @@ def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
             if not wanted.permissive:
                 raise
             yield Broken(position, str(error))
-            start = _behind(split, position)
+            start = _next_position(split, position)
         except OSError as error:
             raise _unreadable(split.segment, error) from None
         except ValueError as error:
@@ -94,7 +94,7 @@ def _unreadable(segment: Segment, error: OSError) -> SourceError:
     return SourceError(f"{segment.path}: cannot be read: {error.strerror or error}")
 
 
-def _behind(split: Split, position: int) -> int | None:
+def _next_position(split: Split, position: int) -> int | None:
     """Where the batch behind a broken one starts; None if nothing tells, or the range ends there."""
     try:
         with Path(split.segment.path).open("rb") as file:

@@ -179,14 +179,14 @@ class _LogStreamReader(DataSourceStreamReader):
         work: list[Work] = []
         for folder, replica in groupby(self.request.segments(), lambda segment: segment.folder):
             segments = list(replica)
-            first, behind = start.get(folder), end.get(folder, 0)
+            first, end_offset = start.get(folder), end.get(folder, 0)
             if first is not None and first < segments[0].base_offset and self.request.fail_on_data_loss:
                 raise SourceError(
                     f"{folder}: records from offset {first} on are gone, the first segment starts at "
                     f"{segments[0].base_offset}; to go on without them, set failOnDataLoss to false"
                 )
-            wanted = _narrowed(self.request.wanted, first or 0, behind)
-            for segment in _between(segments, wanted.first_offset or 0, behind):
+            wanted = _narrowed(self.request.wanted, first or 0, end_offset)
+            for segment in _between(segments, wanted.first_offset or 0, end_offset):
                 position = position_before(segment, wanted.first_offset or 0)
                 work += [(split, wanted) for split in cut(segment, self.request.split_bytes, position)]
         return _tasks(work, self.request.split_bytes)

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from kipspark.packets.capture import find_frames
 from kipspark.packets.conversation import Found
-from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, Chosen
-from kipspark.sources.paths import shown
+from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
+from kipspark.sources.paths import path_text
 
 
 class PacketCapture(NamedTuple):
@@ -45,7 +45,7 @@ def numbered_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iter
         yield Numbered(None if found.request is None else next(numbers), found)
 
 
-def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: Chosen) -> Iterator[pa.RecordBatch]:
+def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
     """The frames of a capture as batches of `FRAMES_SCHEMA`, and a row with `error` for what is no frame.
 
     Args:
@@ -63,12 +63,12 @@ def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: C
         if (
             request is not None
             and direction is not None
-            and not chosen.has(direction, request.api_key, request.client_id)
+            and not chosen.selects(direction, request.api_key, request.client_id)
         ):
             continue
         rows.append(
             (
-                shown(capture.name),
+                path_text(capture.name),
                 number,
                 found.time // 1000,
                 found.time,

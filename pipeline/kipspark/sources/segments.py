@@ -48,13 +48,13 @@ def find_segments(
     Raises:
         SourceError: there is no such place, or no segment in it at all.
     """
-    place = Path(root)
-    if not place.exists():
-        raise SourceError(f"{place}: there is no such file or folder")
-    found = [segment for segment in map(_segment, _files(place)) if segment is not None]
+    path = Path(root)
+    if not path.exists():
+        raise SourceError(f"{path}: there is no such file or folder")
+    found = [segment for segment in map(_segment, _files(path)) if segment is not None]
     if not found:
         raise SourceError(
-            f"{place}: no log segments; they are files such as orders-0/00000000000000000000.log, named and placed as "
+            f"{path}: no log segments; they are files such as orders-0/00000000000000000000.log, named and placed as "
             "brokers do"
         )
     chosen = [
@@ -65,11 +65,11 @@ def find_segments(
     return sorted(chosen, key=lambda segment: (segment.folder, segment.base_offset))
 
 
-def _files(place: Path) -> Iterator[Path]:
-    if place.is_file():
-        yield place
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
     else:
-        yield from place.rglob("*.log")
+        yield from path.rglob("*.log")
 
 
 def _segment(path: Path) -> Segment | None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from kafka_messages.snapshot_header_record.v0 import SnapshotHeaderRecord
 from kipspark.errors import SourceError
-from kipspark.sources.paths import shown
+from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import KipwireError
@@ -97,7 +97,7 @@ def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
         "end_offset": snapshot.end_offset,
         "epoch": snapshot.epoch,
         "timestamp": microseconds(header.last_contained_log_timestamp),
-        "snapshot": shown(snapshot.path),
+        "snapshot": path_text(snapshot.path),
     }
     arrays = {
         name: pa.repeat(pa.scalar(value, SNAPSHOT_SCHEMA.field(name).type), len(values))
