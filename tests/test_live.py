@@ -56,7 +56,7 @@ def test_the_connector_and_what_spark_does_not_have_are_fetched(cache: Path, tmp
     needs = (("org.apache.kafka", "kafka-clients", "3.9.0"), ("org.apache.hadoop", "hadoop-client-api", "3.4.1"))
     publish(repository, "org.apache.spark", CONNECTOR, version, needs)
     publish(repository, "org.apache.kafka", "kafka-clients", "3.9.0")
-    with pytest.raises(JobError, match=r"fetch it, once: kipspark connector"):
+    with pytest.raises(JobError, match=r"run: kipspark connector"):
         connector_jars()
     assert fetch(repository.as_uri()) == folder() == cache / "kipwire" / "spark-kafka" / version
     assert [Path(jar).name for jar in connector_jars().split(",")] == [
@@ -92,12 +92,12 @@ def test_a_session_without_the_connector_is_told_how_to_get_it(spark: SparkSessi
 @pytest.mark.parametrize(
     ("topics", "options", "text"),
     [
-        ("orders", {}, r"topics are a list of names, not one text: \['orders'\]"),
+        ("orders", {}, r"topics must be a list of names, not a string: \['orders'\]"),
         ([], {}, "name at least one topic"),
-        (["a,b"], {}, "'a,b' is no name of a topic"),
+        (["a,b"], {}, "'a,b' is not a valid topic name"),
         (["__cluster_metadata"], {}, "brokers do not let clients read it; .*kafka_log"),
-        (["a"], {"subscribePattern": "a.*"}, "subscribepattern is given by the argument topics"),
-        (["a"], {"kafka.bootstrap.servers": "b:1"}, "given by the argument bootstrap_servers"),
+        (["a"], {"subscribePattern": "a.*"}, "leave out the option subscribepattern; use the argument topics"),
+        (["a"], {"kafka.bootstrap.servers": "b:1"}, "use the argument bootstrap_servers"),
     ],
 )
 def test_topics_that_would_be_read_wrongly_are_refused(
@@ -115,9 +115,9 @@ def test_no_topics_have_no_ends(spark: SparkSession) -> None:
     ("arguments", "text"),
     [
         (["--bootstrap-servers", "b:1", "."], "a PATH or --bootstrap-servers, not both"),
-        (["--command-config", "x"], "--command-config is for the brokers of --bootstrap-servers"),
+        (["--command-config", "x"], "--command-config needs --bootstrap-servers"),
         (["--bootstrap-servers", "b:1", "--command-config", "missing"], "missing: cannot be read: No such file"),
-        (["--bootstrap-servers", "b:1"], "fetch it, once: kipspark connector"),
+        (["--bootstrap-servers", "b:1"], "run: kipspark connector"),
     ],
 )
 def test_the_command_says_what_it_needs(
@@ -142,7 +142,7 @@ def test_client_settings_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> N
         "kafka.sasl.jaas.config": "Module required a=b;",
     }
     file.write_text("security.protocol=SSL\nMIIEvQ/+\n")
-    with pytest.raises(KipwireError, match=r"client.properties: setting 2 has a name with other characters"):
+    with pytest.raises(KipwireError, match=r"client.properties: the name of setting 2 has characters other than letters"):
         client_options(file)
 
 

@@ -461,11 +461,11 @@ def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tm
 @pytest.mark.parametrize(
     ("at", "origin"),
     [
-        (None, r"snapshot 0+146-0+1\.checkpoint, .* before offset 146 .*, and of the log from there to offset 254"),
+        (None, r"snapshot 0+146-0+1\.checkpoint, .* before offset 146 .*, and from the log after it to offset 254"),
         ("2026-11-21T16:05:40Z", r"snapshot 0+146-.* \(2026-11-21 16:05:32 UTC\), .* to offset 160"),
         (
             "2026-11-21T16:05:32Z",
-            r"of the log alone, from offset 142 to 144\. What was before is missing: .* of that time",
+            r"from the log alone, from offset 142 to 144\. Earlier changes are missing: .* of that time",
         ),
     ],
 )
@@ -541,7 +541,7 @@ def test_damaged_lines_of_golden_files_are_differences(spark: SparkSession, tmp_
         ("line", "message"),
         ("line", "message, version, bytes, json"),
     ]
-    with pytest.raises(JobError, match="no golden messages; they are"):
+    with pytest.raises(JobError, match="no golden messages; expected lines of the kind message"):
         job_reports.conform_report(spark, ["proposals"], 1, 0, tmp_path / "empty")
 
 

@@ -12,7 +12,7 @@ from kipspark.report import FirstRows, Report, cell
 
 
 def show(console: Console, report: Report, tables: list[FirstRows]) -> None:
-    """Print what a job has found."""
+    """Print a report."""
     console.print(_text(report.title, "bold"))
     for shown in tables:
         console.print()
@@ -21,7 +21,7 @@ def show(console: Console, report: Report, tables: list[FirstRows]) -> None:
             continue
         console.print(_table(shown))
         if not shown.is_all:
-            console.print(Text(f"and more: these are the first {len(shown.rows)}", style="dim"))
+            console.print(Text(f"only the first {len(shown.rows)} rows are shown", style="dim"))
     for note in report.notes:
         console.print()
         console.print(_text(note))

@@ -46,19 +46,19 @@ def from_message(
     Args:
         data: a binary column.
         message: name of the message, such as `OffsetCommitValue`.
-        version: that of all messages, whose bytes are then those of the message alone. None: each tells its own, by
-            what stands before it where it is stored or sent. That is the version before a coordinator's value, the
-            type before its key, the frame of a metadata record, and the header before a request. The struct then has
-            every field of every version, null where a version does not have it, and `_version`.
+        version: that of all messages, whose bytes are then those of the message alone. None: each message has its own,
+            which the bytes before it give: the version before a coordinator's value, the type before its key, the frame
+            of a metadata record, the header before a request. The struct then has every field of every version, null
+            where a version does not have it, and `_version`.
         package: the generated package that has the message.
-        fields: only these, as paths such as `topics.partitions.leader_id`; all bytes are checked all the same.
-        mode: what to do about a broken message. FAILFAST stops with its place. PERMISSIVE gives null;
-            `error_of_message` tells why, and costs no second decoding.
+        fields: only these, as paths such as `topics.partitions.leader_id`; all bytes are checked anyway.
+        mode: what to do about a broken message. FAILFAST stops with its location. PERMISSIVE gives null;
+            `error_of_message` says why, without a second decoding.
 
     For messages with arrays of structs `with_message` takes half the time.
 
     Raises:
-        JobError: the package cannot be imported, a field does not exist, or the bytes tell no version.
+        JobError: the package cannot be imported, a field does not exist, or the bytes do not include a version.
         UnsupportedVersionError: there is no such message, or not in that version.
     """
     selection = checked_selection(package, message, version, fields)
@@ -78,7 +78,8 @@ def error_of_message(
 ) -> Column:
     """What is wrong with the messages of a column: a struct of message, version, path, offset and reason.
 
-    Null where nothing is. With the arguments of a `from_message` in the mode PERMISSIVE beside it, Spark decodes once
+    Null where nothing is wrong. With the arguments of a `from_message` in the mode PERMISSIVE beside it, Spark decodes
+    once
     for both. The offset counts from the start of the given bytes.
 
     Raises:
@@ -96,7 +97,7 @@ def to_message(
         rows: structs with the columns of the message. Those of tagged fields may be missing. A field that a version
             does not have must be null or have its default, or be ignorable, by the rule of `kipwire.convert`.
         message: name of the message.
-        version: that of all rows. None: that of each row's `_version`; what tells it is written before the message.
+        version: that of all rows. None: each row's `_version`, which is also written before the message.
         package: the generated package that has the message.
         mode: FAILFAST stops at a row that cannot be written, with the field's path. PERMISSIVE gives null for it.
 
@@ -129,16 +130,16 @@ def from_coordinator(
 ) -> Column:
     """The records of a coordinator's topic, as structs of `type`, `key` and `value`.
 
-    `key` and `value` have a column for each type of record, such as `key.offset_commit.group`. All are null but those
-    of the record's own type, and of these the value is null where the record is a tombstone.
+    `key` and `value` have a column for each type of record, such as `key.offset_commit.group`. Only those of the
+    record's own type are not null, and the value of a tombstone is null, too.
 
     Args:
         key: a binary column.
         value: a binary column.
         coordinator: `group` for `__consumer_offsets`, `transaction` for `__transaction_state`, `share` for
             `__share_group_state`.
-        types: only these are decoded, by names such as `OffsetCommit`; of others only `type` tells.
-        mode: FAILFAST stops at a broken record with its place. PERMISSIVE gives null; see `error_of_coordinator`.
+        types: only these are decoded, by names such as `OffsetCommit`; other records have only `type`.
+        mode: FAILFAST stops at a broken record with its location. PERMISSIVE gives null; see `error_of_coordinator`.
 
     Raises:
         JobError: there is no such coordinator or type.
@@ -165,8 +166,8 @@ def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode 
 
     Args:
         value: a binary column.
-        types: only these are decoded, by names such as `TopicRecord`; of others only `type` tells.
-        mode: FAILFAST stops at a broken record with its place. PERMISSIVE gives null; see `error_of_metadata`.
+        types: only these are decoded, by names such as `TopicRecord`; other records have only `type`.
+        mode: FAILFAST stops at a broken record with its location. PERMISSIVE gives null; see `error_of_metadata`.
 
     Raises:
         JobError: there is no such type.
@@ -198,7 +199,7 @@ def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> D
     return rows.observe(observation, sf.count(sf.lit(1)).alias("rows"), sf.count(column).alias("broken"))
 
 
-# One function object for each selection: Spark sees by it that two columns come from the same decoding.
+# One function object for each selection: by it Spark knows that two columns come from the same decoding.
 
 
 @lru_cache
@@ -277,7 +278,7 @@ def _with_error(type_: pa.StructType) -> pa.StructType:
 
 
 def _column_function(function: Callable[..., pa.Array], type_: StructType | str) -> ColumnFunction:
-    functions: Any = sf  # whose arrow_udf has types for decorators alone
+    functions: Any = sf  # arrow_udf is typed for use as a decorator only
     if not hasattr(functions, "arrow_udf"):  # Spark 4.0
         from kipspark import pandas_functions
 

@@ -1,4 +1,4 @@
-"""Reports as one HTML page, with charts in it and nothing to load."""
+"""Reports as one self-contained HTML page with charts."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _LOOK: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "axes.spines.top": False,
-    # Names are data: a `$` in one starts no formula.
+    # Names are data: a `$` in one does not start a formula.
     "text.parse_math": False,
     "text.usetex": False,
     "axes.formatter.use_mathtext": False,
 }
 
 _LONG = 48
-"""Characters from which the text of a cell may be broken into lines."""
+"""The text of a cell with more characters than this may wrap."""
 
 
 def page(report: Report, tables: list[FirstRows], charts: list[tuple[Chart, list[Row]]]) -> str:
@@ -62,7 +62,7 @@ def _text(text: str) -> str:
 
 def _section(shown: FirstRows) -> str:
     content = _table(shown) if shown.rows else '<p class="note">none</p>'
-    more = "" if shown.is_all else f'\n<p class="note">and more: these are the first {len(shown.rows)}</p>'
+    more = "" if shown.is_all else f'\n<p class="note">only the first {len(shown.rows)} rows are shown</p>'
     return f"<h2>{_text(shown.table.title)}</h2>\n{content}{more}"
 
 
@@ -82,11 +82,11 @@ def _cell(text: str, mark: str) -> str:
 
 
 def _svg(chart: Chart, rows: list[Row]) -> str:
-    import matplotlib as mpl  # takes a second, and only pages need it
+    import matplotlib as mpl  # the import takes a second, and only pages need it
     from matplotlib.figure import Figure
 
     with mpl.rc_context(_LOOK), warnings.catch_warnings():
-        # The browser has its own fonts: that matplotlib's lacks a character of a name does not matter.
+        # The browser has its own fonts, so a character that matplotlib's font lacks does not matter.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure = Figure(figsize=(11, 4.2), layout="constrained")
         axes: Any = figure.subplots()
@@ -98,6 +98,6 @@ def _svg(chart: Chart, rows: list[Row]) -> str:
             chart.draw(axes, rows)
             figure.savefig(out, format="svg", metadata={"Date": None})
         except Exception as error:  # matplotlib's, of any kind
-            raise JobError(f"the chart {chart.title!r} cannot be drawn: {error!r}; there is no page") from error
+            raise JobError(f"the chart {chart.title!r} cannot be drawn: {error!r}; no page was written") from error
     text = out.getvalue()
     return text[text.index("<svg") :]

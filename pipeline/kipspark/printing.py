@@ -1,4 +1,4 @@
-"""Text on its way to a terminal or a page: what peers, files and users named must not steer either."""
+"""Text for a terminal or a page, which names from peers, files and users must not control."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def say(text: str = "") -> None:
 
 
 def complain(text: str) -> None:
-    """Print what went wrong, on the error output."""
+    """Print an error to stderr."""
     print(_lines(f"kipspark: {text}"), file=sys.stderr)
 
 

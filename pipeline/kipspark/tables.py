@@ -1,11 +1,11 @@
-"""Whole tables with messages decoded: what `from_message` does, in half the time where messages have arrays of structs.
+"""Decode messages in whole tables: like `from_message`, in half the time for messages with arrays of structs.
 
     from kipspark import with_message
 
     responses = frames.select("timestamp", "body").transform(with_message, "response", "body", "MetadataResponse", 12)
 
-A column function has to stand beside other columns, for which Spark keeps all rows and copies each result once more.
-Here batches go to Python and come back as they are.
+For a column function Spark keeps the rows of all other columns, and copies each result once more. Here whole batches
+go to Python and back.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def with_message(
     mode: Mode = "FAILFAST",
     error: str | None = None,
 ) -> DataFrame:
-    """The same table with a column of messages, as `from_message` gives them.
+    """The same table with a column of messages, like those of `from_message`.
 
     All columns of the table go through Python, so choose those that are needed before.
 
@@ -54,8 +54,8 @@ def with_message(
         package: as in `from_message`.
         fields: as in `from_message`.
         mode: as in `from_message`.
-        error: with the mode PERMISSIVE, the name of a second new column: why a message is broken, as
-            `error_of_message` tells it.
+        error: with the mode PERMISSIVE, the name of a second new column: why a message is broken, as in
+            `error_of_message`.
 
     Raises:
         JobError: as `from_message`; or there is no such column of bytes, or an `error` without PERMISSIVE.
@@ -66,7 +66,9 @@ def with_message(
     _check_columns(frame, name, data, error)
     if mode == FAILFAST:
         if error is not None:
-            raise JobError(f"FAILFAST stops at what is broken, so that {error!r} would be empty: leave out one of them")
+            raise JobError(
+                f"FAILFAST stops at a broken message, so {error!r} is always null; set PERMISSIVE or leave out error"
+            )
         make = _strict(selection, name, data)
     else:
         make = _lenient(selection, name, data, error)
@@ -89,9 +91,9 @@ def _check_columns(frame: DataFrame, name: str, data: str, error: str | None) ->
         raise JobError(f"there is no binary column {data!r}; the columns are {', '.join(names)}")
     twice = sorted({one for one in names if names.count(one) > 1})
     if twice:
-        raise JobError(f"there are several columns {twice[0]!r}: rename or drop one")
+        raise JobError(f"there are several columns {twice[0]!r}; rename or drop one")
     if error == name:
-        raise JobError(f"both the messages and their errors would be the column {name!r}")
+        raise JobError(f"name and error are both {name!r}; the messages and their errors need different columns")
 
 
 def _strict(selection: Selection, name: str, data: str) -> Callable[[Columns], Columns]:

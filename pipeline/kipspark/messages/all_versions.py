@@ -12,7 +12,7 @@ from kipwire import Message, columns
 from kipwire.types import TYPES
 
 VERSION = "_version"
-"""The column that tells a row's version, where there may be several."""
+"""The column with a row's version, if versions may differ."""
 
 VERSION_TYPE = pa.int16()
 
@@ -24,15 +24,15 @@ _WIDER = {
         if row.kind == "integer" and not row.signed
     },
 }
-"""What Spark has no type for, and the type it has instead."""
+"""Types that Spark does not have, and the types used instead."""
 
 
 @lru_cache
 def all_versions_type(selection: Selection) -> pa.StructType:
-    """The columns of a message in all chosen versions, in the order of the highest one, those of older ones behind.
+    """The columns of a message in all chosen versions, in the order of the highest one, then those of older ones.
 
     Raises:
-        JobError: a field is chosen that no version has, or one has types that do not go together.
+        JobError: no version has a chosen field, or a field has incompatible types.
         KipwireError: as `Selection.classes`.
     """
     merged: pa.DataType = pa.struct([(VERSION, VERSION_TYPE)] if selection.version is None else [])
@@ -73,7 +73,7 @@ def _merged(one: pa.DataType, other: pa.DataType, where: str) -> pa.DataType:
     if pa.types.is_list(one) and pa.types.is_list(other):
         return pa.list_(_merged(one.value_type, other.value_type, where))
     if one != other:
-        raise JobError(f"{where} is {one} in one version and {other} in another: choose one version")
+        raise JobError(f"{where} is {one} in one version and {other} in another; choose one version")
     return one
 
 

@@ -1,4 +1,4 @@
-"""What a user asks for, checked before Spark starts any task."""
+"""Check a user's arguments, before Spark starts any task."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Mode = Literal["FAILFAST", "PERMISSIVE"]
 
 
 def checked_selection(package: str, message: str, version: int | None, fields: Iterable[str] | None) -> Selection:
-    """The selection, known to be possible.
+    """The selection that arguments describe, checked.
 
     Raises:
-        JobError: the package cannot be imported, a field does not exist, or the bytes tell no version.
+        JobError: the package cannot be imported, a field does not exist, or the bytes do not include a version.
         UnsupportedVersionError: there is no such message, or not in that version.
     """
     if isinstance(fields, str):
-        raise JobError(f"fields are a list of paths, not one text: [{fields!r}]")
+        raise JobError(f"fields must be a list of paths, not a string: [{fields!r}]")
     selection = Selection(package, message, version, None if fields is None else tuple(fields))
     all_versions_type(selection)
     decode(selection, pa.array([], pa.binary()))
@@ -32,10 +32,10 @@ def checked_selection(package: str, message: str, version: int | None, fields: I
 
 
 def check_mode(mode: str) -> None:
-    """See that a mode is one.
+    """Check that a mode is valid.
 
     Raises:
-        JobError: it is not; the text tells which there are.
+        JobError: it is not; the text says which are.
     """
     if mode not in MODES:
-        raise JobError(f"mode is {' or '.join(MODES)}, not {mode!r}")
+        raise JobError(f"mode must be {' or '.join(MODES)}, not {mode!r}")

@@ -24,14 +24,14 @@ class Decoded(NamedTuple):
     rows: pa.StructArray
     """Null where the bytes were, and where they are broken."""
     faults: dict[int, Fault]
-    """What is wrong with the broken ones, by row."""
+    """Why messages are broken, by row."""
 
 
 def decode(selection: Selection, data: pa.Array) -> Decoded:
-    """The messages of a column, whatever is wrong with some of them.
+    """The messages of a column; broken ones are null, with a fault.
 
     Raises:
-        JobError: no column can be made of such messages.
+        JobError: such messages cannot be a column.
         KipwireError: as `Selection.classes`.
     """
     groups, faults = grouped(selection, data)
@@ -45,7 +45,7 @@ def decode_strictly(selection: Selection, data: pa.Array) -> pa.StructArray:
     """The messages of a column.
 
     Raises:
-        BrokenMessageError: the first message that is broken; the text tells its place, and shows its bytes.
+        BrokenMessageError: for the first broken message; the text has its location and its bytes.
         KipwireError: as `decode`.
     """
     rows, faults = decode(selection, data)
@@ -54,7 +54,7 @@ def decode_strictly(selection: Selection, data: pa.Array) -> pa.StructArray:
 
 
 def raise_first(faults: dict[int, Fault], data: pa.Array) -> None:
-    """Raise the fault of the first row that has one, if any has.
+    """Raise the fault of the first row that has one, if any.
 
     Raises:
         BrokenMessageError: that one.
@@ -67,7 +67,7 @@ def raise_first(faults: dict[int, Fault], data: pa.Array) -> None:
 
 
 def decode_group(selection: Selection, group: Group) -> Decoded:
-    """The messages of one class, as rows of the type for all versions; faults are by place in the group."""
+    """The messages of one class, as rows of the type for all versions; faults are by index in the group."""
     rows = columns.decode(group.cls, group.bodies, fields_of(selection, group.cls), mode="null")
     faults = {}
     if rows.null_count:
@@ -95,12 +95,12 @@ def _child(field: pa.Field, rows: pa.StructArray, version: int) -> pa.Array:
 
 @lru_cache(maxsize=4)
 def _versions(version: int, count: int) -> pa.Array:
-    """So many times the same; kept, since nearly all of Spark's batches have as many rows."""
+    """A column of one version; cached, since nearly all of Spark's batches have the same number of rows."""
     return pa.repeat(pa.scalar(version, VERSION_TYPE), count)
 
 
 def scattered(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:
-    """The rows of groups, each at its place in a column of `count` rows; null where no group has a row."""
+    """A column of `count` rows, which has the rows of groups at their numbers, and null elsewhere."""
     if len(groups) == 1 and len(groups[0].rows) == count:
         return parts[0]
     if not groups:

@@ -22,17 +22,18 @@ class Encoded(NamedTuple):
     data: pa.Array
     """Null where the row was, and where it cannot be written."""
     faults: dict[int, str]
-    """What is wrong with those that cannot, by row."""
+    """Why rows cannot be written, by row."""
 
 
 def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
-    """The bytes of a column of messages, whatever is wrong with some of them.
+    """The bytes of a column of messages; rows that cannot be written are null, with an error.
 
-    With a version, they are the messages alone. Without one each row tells its own, and the bytes get before them what
-    tells it where such messages are stored.
+    With a version, the bytes are the messages alone. Without one, each row has its own version, and the bytes start
+    with
+    what stored messages have before them to say their version.
 
     Raises:
-        JobError: no row tells a version, or nothing tells the version of such a message.
+        JobError: the rows have no version, or such messages are stored without one.
         EncodeError: a column is missing, or is of a type that does not fit.
         KipwireError: as `Selection.classes`.
     """
@@ -40,7 +41,7 @@ def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
     if selection.version is not None:
         return _encode(selection.classes[0], rows, versions)
     if rows.type.get_field_index(VERSION) < 0:
-        raise JobError(f"the rows of {selection.message} have no {VERSION}: give a version")
+        raise JobError(f"the rows of {selection.message} have no column {VERSION}; give a version")
     classes = {cls.VERSION: cls for cls in versions}
     row_versions = pc.struct_field(rows, VERSION)
     row_numbers, parts = [], []
@@ -69,7 +70,7 @@ def encode_strictly(selection: Selection, rows: pa.StructArray) -> pa.Array:
     """The bytes of a column of messages.
 
     Raises:
-        BrokenMessageError: the first row that cannot be written; the text tells the field's path.
+        BrokenMessageError: for the first row that cannot be written; the text has the field's path.
         KipwireError: as `encode`.
     """
     data, faults = encode(selection, rows)
@@ -79,7 +80,7 @@ def encode_strictly(selection: Selection, rows: pa.StructArray) -> pa.Array:
 
 
 def _encode(cls: type[Message], rows: pa.StructArray, versions: tuple[type[Message], ...]) -> Encoded:
-    """The bytes of messages of one class; each row that fails is left out, and what is behind it tried again.
+    """The bytes of messages of one class; a row that fails is null, and encoding continues after it.
 
     Args:
         cls: the class.

@@ -1,4 +1,4 @@
-"""What is wrong with one message of a column."""
+"""Faults: errors in single messages of a column."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Fault(NamedTuple):
     message: str
     """Name of the message, as in its spec."""
     version: int | None
-    """None where the bytes do not even tell their version."""
+    """None if the bytes do not include a valid version."""
     path: str
     """Field path with indexes; "" for the message itself."""
     offset: int
-    """Where in the given bytes the fault is."""
+    """The byte offset in the given bytes."""
     reason: str
 
     def __str__(self) -> str:
@@ -38,16 +38,16 @@ class Fault(NamedTuple):
 
 
 def fault_of(error: DecodeError, start: int) -> Fault:
-    """The fault that an error tells of, in bytes whose message begins at `start`."""
+    """An error as a fault, in bytes whose message begins at `start`."""
     return Fault(error.message, error.version, error.path, start + error.offset, error.reason)
 
 
 def by_row_of_column(faults: dict[int, Fault], rows: pa.Array) -> dict[int, Fault]:
-    """The faults of some rows of a column, by their places in the column.
+    """The faults of some rows of a column, by their numbers in the column.
 
     Args:
-        faults: by place among those rows.
-        rows: the places of those rows in the column.
+        faults: by index among those rows.
+        rows: the numbers of those rows in the column.
     """
     if not faults:
         return {}
@@ -56,7 +56,7 @@ def by_row_of_column(faults: dict[int, Fault], rows: pa.Array) -> dict[int, Faul
 
 
 def fault_array(faults: dict[int, Fault], count: int) -> pa.StructArray:
-    """The faults by row as a column of so many rows."""
+    """The faults by row as a column of `count` rows."""
     if not faults:
         return pa.nulls(count, FAULT_TYPE)
     return pa.array([faults[row]._asdict() if row in faults else None for row in range(count)], FAULT_TYPE)

@@ -1,4 +1,4 @@
-"""What stands before a message where it is stored or sent, and tells its type and version.
+"""The bytes before a stored or sent message, which give its type and version.
 
 | message | before it |
 |---|---|
@@ -27,21 +27,21 @@ from kipwire.words import counted
 INT16 = Packer(">h")
 _KEY_AND_VERSION = Packer(">hh")
 _LONGEST = 2**31 - 1
-"""Bytes of a value in a column at most; told to Arrow, since its own default overflows with many rows."""
+"""The most bytes of a value in a column; given to Arrow, whose own default overflows with many rows."""
 METADATA_FRAME = 1
-"""The version of what stands before a record of the metadata log."""
+"""The version of the frame of a record of the metadata log."""
 
 
 class Group(NamedTuple):
-    """Those messages of a column that are of one class."""
+    """The messages of one class in a column."""
 
     cls: type[Message]
     rows: pa.Array
-    """Their places in the column, ascending."""
+    """Their numbers in the column, ascending."""
     bodies: pa.Array
-    """The messages, without what stands before them."""
+    """The messages, without the bytes before them."""
     starts: list[int] | int
-    """Where they begin in the given bytes: each, or all alike."""
+    """Where each begins in the given bytes; one number if all are equal."""
 
     def start(self, index: int) -> int:
         """Where one of them begins."""
@@ -53,11 +53,11 @@ class Grouped(NamedTuple):
 
     groups: list[Group]
     faults: dict[int, Fault]
-    """By row, of those whose class cannot be told."""
+    """By row, of messages whose class is not known."""
 
 
 class PrefixError(Exception):
-    """What stands before a message tells of none that is known."""
+    """The bytes before a message do not name a known one."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault)
@@ -68,7 +68,7 @@ def grouped(selection: Selection, data: pa.Array) -> Grouped:
     """A column of messages, by version.
 
     Raises:
-        JobError: the bytes of such messages do not tell their version.
+        JobError: the bytes of such messages do not include their version.
         KipwireError: as `Selection.classes`.
     """
     classes = {cls.VERSION: cls for cls in selection.classes}
@@ -79,7 +79,7 @@ def grouped(selection: Selection, data: pa.Array) -> Grouped:
     if kind == "request":
         return _by_header(selection, data)
     if kind not in PREFIX_SIZES:
-        raise JobError(f"the bytes of {selection.message} do not tell their version: give one")
+        raise JobError(f"the bytes of {selection.message} do not include the version; give one")
 
     size = PREFIX_SIZES[kind]
 
@@ -87,7 +87,7 @@ def grouped(selection: Selection, data: pa.Array) -> Grouped:
         type_, version = read_prefix(kind, selection.message, prefix)
         cls = next(iter(classes.values()))
         if type_ not in (None, cls.API_KEY):
-            reason = f"is {type_}, that of another message; {selection.message} has {cls.API_KEY}"
+            reason = f"is {type_}, which is the type of another message; {selection.message} has {cls.API_KEY}"
             raise PrefixError(Fault(selection.message, None, "type", 0, reason))
         if version not in classes:
             raise PrefixError(unknown_version(selection.package, selection.message, version, size))
@@ -97,11 +97,11 @@ def grouped(selection: Selection, data: pa.Array) -> Grouped:
 
 
 PREFIX_SIZES = {"coordinator-key": 2, "coordinator-value": 2, "metadata": 3}
-"""Bytes before a message, by the type of its spec. All types and versions of metadata fit a byte, as varints."""
+"""Bytes before a message, by the type of its spec. As varints, all types and versions of metadata fit in a byte."""
 
 
 def read_prefix(kind: str, message: str, prefix: bytes) -> tuple[int | None, int]:
-    """Type, if it is told, and version.
+    """The type, if the bytes include it, and the version.
 
     Args:
         kind: the type of the message's spec.
@@ -109,7 +109,7 @@ def read_prefix(kind: str, message: str, prefix: bytes) -> tuple[int | None, int
         prefix: as many bytes as there are, up to those of `PREFIX_SIZES`.
 
     Raises:
-        PrefixError: there are too few bytes, or they make no sense.
+        PrefixError: there are too few bytes, or they are invalid.
     """
     size = PREFIX_SIZES[kind]
     if len(prefix) < size:
@@ -124,10 +124,10 @@ def read_prefix(kind: str, message: str, prefix: bytes) -> tuple[int | None, int
 
 
 def write_prefix(cls: type[Message]) -> bytes:
-    """What stands before a message of a class; the reverse of `read_prefix`.
+    """The bytes before a message of a class; the reverse of `read_prefix`.
 
     Raises:
-        JobError: nothing does, or more than the class tells.
+        JobError: such messages are stored without a version, or with more than the class says.
     """
     if cls.TYPE == "coordinator-key":
         return INT16.pack(cls.API_KEY)
@@ -135,16 +135,16 @@ def write_prefix(cls: type[Message]) -> bytes:
         return INT16.pack(cls.VERSION)
     if cls.TYPE == "metadata":
         return bytes((METADATA_FRAME, cls.API_KEY, cls.VERSION))
-    raise JobError(f"nothing that tells its version stands before {cls.NAME}: give a version")
+    raise JobError(f"{cls.NAME} is not stored with its version; give a version")
 
 
 def by_prefix(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -> Grouped:
-    """A column by what its first bytes say.
+    """Group a column by the class that the first bytes give.
 
     Args:
         data: the column.
-        size: how many bytes stand before a message.
-        find: the class for these bytes, which may be fewer; it raises PrefixError where there is none.
+        size: the number of bytes before a message.
+        find: the class for these bytes, which may be fewer; it raises PrefixError if there is none.
     """
     rows_of: dict[type[Message], list[pa.Array]] = {}
     faults: dict[int, Fault] = {}
@@ -162,10 +162,10 @@ def by_prefix(data: pa.Array, size: int, find: Callable[[bytes], type[Message]])
 
 
 def _rows_by_prefix(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
-    """Each prefix of up to so many bytes, with the places of the rows that begin with it."""
+    """Each prefix of up to `size` bytes, with the numbers of the rows that begin with it."""
     first = data[0].as_py()[:size] if len(data) and not data.null_count else b""
     if len(first) == size and pc.all(pc.starts_with(data, first)).as_py():
-        yield first, pc.indices_nonzero(data.is_valid())  # the usual case, and a quarter of the time
+        yield first, pc.indices_nonzero(data.is_valid())  # the usual case, in a quarter of the time
         return
     prefixes = pc.binary_slice(data, 0, size).dictionary_encode()
     for code, prefix in enumerate(prefixes.dictionary.to_pylist()):
@@ -173,7 +173,7 @@ def _rows_by_prefix(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array
 
 
 def unknown_version(package: str, message: str, version: int, size: int) -> Fault:
-    """The fault of a message in a version that there is no class for, behind a prefix of so many bytes."""
+    """The fault of a message in a version without a class, after a prefix of `size` bytes."""
     versions = registry_of(package).versions(message)
     known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
     return Fault(message, None, "version", max(size - INT16.size, 0), f"there is no version {version}; {known}")
@@ -192,12 +192,16 @@ def _by_header(selection: Selection, data: pa.Array) -> Grouped:
             continue
         if len(frame) < _KEY_AND_VERSION.size:
             faults[row] = Fault(
-                "RequestHeader", None, "", len(frame), f"a frame of {counted(len(frame), 'byte')} has no header"
+                "RequestHeader",
+                None,
+                "",
+                len(frame),
+                f"a frame of {counted(len(frame), 'byte')} is too short for a header",
             )
             continue
         key, version = _KEY_AND_VERSION.unpack_from(frame)
         if key != api_key:
-            reason = f"is {key}, that of another request; {selection.message} has {api_key}"
+            reason = f"is {key}, which is the key of another request; {selection.message} has {api_key}"
             faults[row] = Fault("RequestHeader", None, "request_api_key", 0, reason)
             continue
         try:

@@ -1,7 +1,7 @@
-"""What a version of a message has no field for, and whether it may be dropped: the rule of `kipwire.convert`.
+"""Find values that a version of a message would lose, by the rule of `kipwire.convert`.
 
-A field that a version does not have is dropped where it has its default value or is ignorable (the spec's `ignorable`).
-In columns null is no value: fields of other versions are null in a row of one that does not have them.
+A field that a version does not have is dropped if it has its default value or is ignorable (the spec's `ignorable`).
+In columns null is not a value: a row of a version has null in the fields that only other versions have.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def kept_type(given: pa.DataType, known: pa.DataType) -> pa.DataType:
 
 
 def lossy_rows(rows: pa.StructArray, kept: pa.DataType, structs: Structs) -> list[tuple[int, str]]:
-    """The rows that have a value in a field that is not kept and may not be dropped, each with a path of such a field.
+    """The rows with a value in a field that is not kept and must not be dropped, each with the path of such a field.
 
     Args:
         rows: messages.
         kept: of `kept_type`.
-        structs: the classes of the message, which tell what may be dropped.
+        structs: the classes of the message, which say what may be dropped.
     """
     return [(row, path) for path, losing in _lost(rows, kept, structs, "", None) for row in losing]
 
@@ -80,12 +80,12 @@ def _has_content(values: pa.Array, field: Field | None) -> pa.Array:
 
     Args:
         values: the column of a field.
-        field: None for the unknown tagged fields, and for what no version has.
+        field: None for the unknown tagged fields, and for fields that no version has.
     """
     if pa.types.is_map(values.type):
         offsets = values.offsets
         return pc.and_(values.is_valid(), pc.greater(offsets[1:], offsets[:-1]))
-    if field is None or field.default is None:  # null is the default: every value says something
+    if field is None or field.default is None:  # null is the default: every value counts
         return values.is_valid()
     return pc.and_(values.is_valid(), pc.invert(pc.fill_null(_is_default(values, field), False)))
 

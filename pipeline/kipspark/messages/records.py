@@ -1,4 +1,4 @@
-"""Records of internal topics: of several messages, of which the first bytes of each record tell.
+"""Records of internal topics, whose first bytes say which of several messages each record is.
 
 A family is what one kind of topic holds: `group` is `__consumer_offsets`, `transaction` is `__transaction_state`,
 `share` is `__share_group_state`; `metadata` is the cluster's own log, `__cluster_metadata`.
@@ -36,7 +36,7 @@ COORDINATORS = ("group", "transaction", "share")
 _OF_OTHER_TOPICS = {"TransactionLog": "transaction", "ShareSnapshot": "share", "ShareUpdate": "share"}
 """Records of coordinators that are not in `__consumer_offsets`."""
 _REMOTE = "Remote"
-"""Begins the names of records that are in the log of tiered storage, and not in that of the cluster's metadata."""
+"""The start of the names of records that are in the log of tiered storage, not in the cluster's metadata log."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Records:
     family: str
     """One of `COORDINATORS`, or `metadata`."""
     types: tuple[str, ...] = ()
-    """Only these are decoded, by names such as `OffsetCommit` or `TopicRecord`; all where empty."""
+    """Only these are decoded, by names such as `OffsetCommit` or `TopicRecord`; all if empty."""
     package: str = "kafka_messages"
 
 
@@ -70,7 +70,7 @@ class DecodedRecords(NamedTuple):
 
 @lru_cache
 def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
-    """All types of records of a family, by the number that tells them."""
+    """All types of records of a family, by number."""
     found: dict[int, Record] = {}
     known = registry_of(package)
     for name in known.names():
@@ -95,12 +95,12 @@ def chosen_types(records: Records) -> dict[int, Record]:
         JobError: there is no such family, or it has no such type.
     """
     if records.family not in (*COORDINATORS, "metadata"):
-        raise JobError(f"there is no coordinator {records.family!r}; there are {', '.join(COORDINATORS)}")
+        raise JobError(f"there is no coordinator {records.family!r}; the coordinators are {', '.join(COORDINATORS)}")
     types = types_of(records.family, records.package)
     names = {record.name for record in types.values()}
     for name in records.types:
         if name not in names:
-            raise JobError(f"{records.family} records have no type {name!r}; there are {', '.join(sorted(names))}")
+            raise JobError(f"{records.family} records have no type {name!r}; the types are {', '.join(sorted(names))}")
     return {number: record for number, record in types.items() if not records.types or record.name in records.types}
 
 
@@ -128,7 +128,7 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
     types = types_of(records.family, records.package)
     of_key = _grouped(types, keys, "coordinator-key", lambda record: record.key)
     names = _names(types, of_key.groups, len(keys))
-    # The key tells which message the value is: what its own first bytes tell is only the version.
+    # The key says which message the value is: the value's own first bytes give only the version.
     faults = dict(of_key.faults)
     groups: list[Group] = []
     for group in of_key.groups:
@@ -145,7 +145,7 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
 
 
 def raise_first_record(faults: dict[int, Fault], keys: pa.Array, values: pa.Array) -> None:
-    """Raise the fault of the first record that has one, if any has.
+    """Raise the fault of the first record that has one, if any.
 
     Raises:
         BrokenMessageError: that one, with the bytes of the key or the value.
@@ -177,7 +177,7 @@ def _grouped(
 
     def find(prefix: bytes) -> type[Message]:
         number, version = read_prefix(kind, "record", prefix)
-        assert number is not None  # these kinds tell it
+        assert number is not None  # these kinds have it
         record = types.get(number)
         if record is None:
             raise PrefixError(Fault("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
@@ -205,7 +205,7 @@ def _class(selection: Selection, version: int, size: int) -> type[Message]:
 
 
 def _names(types: dict[int, Record], groups: list[Group], count: int) -> pa.Array:
-    """The name of each record's type, whether it is decoded or not."""
+    """The name of each record's type, even of records that are not decoded."""
     parts = [pa.repeat(pa.scalar(types[group.cls.API_KEY].name), len(group.rows)) for group in groups]
     return scattered(count, pa.string(), groups, parts)
 

@@ -1,4 +1,4 @@
-"""Where captures are: in folders of kipwire's own form, and in files of packets."""
+"""Find captures: folders in kipwire's own format, and files of packets."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Captures(NamedTuple):
     """The captures at a path."""
 
     indexes: tuple[Path, ...]
-    """The index files of those in kipwire's own form."""
+    """The index files of those in kipwire's own format."""
     packets: tuple[PacketCapture, ...]
 
 
 def find_captures(root: str) -> Captures:
-    """The captures at a place: a file of packets, a folder of a capture, or one above such folders.
+    """The captures at a place: a file of packets, the folder of a capture, or a folder above such folders.
 
-    The files of packets of one folder are one capture, since tcpdump goes on in another file when one is full.
+    The files of packets of one folder are one capture, since tcpdump continues in another file when one is full.
 
     Raises:
-        SourceError: there is no such place, or no capture in it.
+        SourceError: the path does not exist, or has no capture.
     """
     path = Path(root)
     if path.is_file():
@@ -42,7 +42,7 @@ def find_captures(root: str) -> Captures:
     found = Captures(find_indexes(path), packets)
     if not any(found):
         raise SourceError(
-            f"{path}: no captures; a capture is a file of tcpdump such as a.pcap or a.pcapng, or a folder with "
-            f"{INDEX} and {FRAMES}, each plain or with .gz"
+            f"{path}: no captures; a capture is a tcpdump file such as a.pcap or a.pcapng, or a folder with "
+            f"{INDEX} and {FRAMES}, plain or with .gz"
         )
     return found

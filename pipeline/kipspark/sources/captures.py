@@ -1,4 +1,4 @@
-"""Captures in kipwire's own form as Arrow batches, without Spark; `kipwire.captures` reads them."""
+"""Captures in kipwire's own format as Arrow batches, without Spark; `kipwire.captures` reads them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Part(NamedTuple):
     index_file: str
     frames_file: str
     start: int
-    """Lines that start before are left out; so is one that has started before and ends here."""
+    """Lines that start before it are left out, even if they end after it."""
     end: int | None
-    """Lines that start from here on belong to the next part; None: to the end, as in a packed index."""
+    """Lines that start from here on belong to the next part; None: to the end, as in a compressed index."""
 
 
 def find_indexes(folder: Path) -> tuple[Path, ...]:
@@ -32,7 +32,7 @@ def find_indexes(folder: Path) -> tuple[Path, ...]:
 
 
 def parts(index: Path, split_bytes: int) -> list[Part]:
-    """What tasks read of one capture: ranges of its index of about so many bytes; a packed one as a whole.
+    """The parts of one capture: ranges of its index of about `split_bytes` bytes; all of it if it is compressed.
 
     Raises:
         SourceError: the frames are missing, or a file cannot be read.
@@ -53,7 +53,8 @@ def read_frames(part: Part, chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
     """The frames of a part of a capture, in its order, as batches of `FRAMES_SCHEMA`.
 
     Raises:
-        SourceError: a file is missing or damaged, or the index does not fit the frames; it says which line.
+        SourceError: a file is missing or damaged, or the index does not fit the frames, in the line that the text
+            gives.
     """
     rows: list[dict[str, Any]] = []
     size = 0

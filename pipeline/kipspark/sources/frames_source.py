@@ -20,7 +20,7 @@ from kipspark.types import struct_type
 OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes")
 
 DEFAULT_SPLIT_BYTES = 4 * 1024 * 1024
-"""Bytes of an index for one task unless told otherwise, which is some 20,000 frames."""
+"""The default number of bytes of an index for one task, which is about 20,000 frames."""
 
 
 class KafkaFramesSource(DataSource):
@@ -28,7 +28,7 @@ class KafkaFramesSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What to write behind `format`."""
+        """The name to pass to `format`."""
         return "kafka_frames"
 
     def schema(self) -> StructType:
@@ -36,12 +36,12 @@ class KafkaFramesSource(DataSource):
         return struct_type(FRAMES_SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads all captures at the place."""
+        """A reader of all captures at the path."""
         options = Options(self.name(), self.options, OPTIONS)
         directions = options.texts("directions")
         for direction in directions:
             if direction not in DIRECTIONS:
-                raise SourceError(f"kafka_frames: there is no direction {direction!r}; there are request and response")
+                raise SourceError(f"kafka_frames: there is no direction {direction!r}; use request or response")
         return _FramesReader(
             _Request(
                 options.path(),

@@ -1,4 +1,4 @@
-"""The segment files of log folders: which there are, and whose records they hold."""
+"""Find the segment files of log folders, with their topics and partitions."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Segment(NamedTuple):
 def find_segments(
     root: str | os.PathLike[str], topics: Collection[str] = (), partitions: Collection[int] = ()
 ) -> list[Segment]:
-    """The segments at a place, those of one partition in the order of their offsets.
+    """The segments at a path, those of one partition in the order of their offsets.
 
     Args:
-        root: a broker's log folder, any folder above such ones, the folder of a partition, or one segment file. The
+        root: a broker's log folder, any folder above one, the folder of a partition, or one segment file. The
             folder of a segment must have the name that brokers give it, such as `orders-0`.
-        topics: only of these topics; all where empty.
-        partitions: only of partitions with these numbers; all where empty.
+        topics: only of these topics; all if empty.
+        partitions: only of partitions with these numbers; all if empty.
 
     Raises:
-        SourceError: there is no such place, or no segment in it at all.
+        SourceError: the path does not exist, or has no segment at all.
     """
     path = Path(root)
     if not path.exists():
@@ -54,8 +54,8 @@ def find_segments(
     found = [segment for segment in map(_segment, _files(path)) if segment is not None]
     if not found:
         raise SourceError(
-            f"{path}: no log segments; they are files such as orders-0/00000000000000000000.log, named and placed as "
-            "brokers do"
+            f"{path}: no log segments; expected files such as orders-0/00000000000000000000.log, named as brokers "
+            "name them"
         )
     chosen = [
         segment
@@ -83,6 +83,6 @@ def _segment(path: Path) -> Segment | None:
         status = path.stat()
     except FileNotFoundError:  # the broker has just removed it
         return None
-    if not stat.S_ISREG(status.st_mode):  # such as a pipe, which would be waited for without end
+    if not stat.S_ISREG(status.st_mode):  # such as a pipe, on which a read would block
         return None
     return Segment(str(path.absolute()), folder["topic"], partition, base_offset, status.st_size)
