@@ -142,7 +142,7 @@ def test_client_settings_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> N
         "kafka.sasl.jaas.config": "Module required a=b;",
     }
     file.write_text("security.protocol=SSL\nMIIEvQ/+\n")
-    with pytest.raises(KipwireError, match=r"client.properties: the name of setting 2 has characters other than letters"):
+    with pytest.raises(KipwireError, match=r"client.properties: the name of setting 2 has characters other"):
         client_options(file)
 
 

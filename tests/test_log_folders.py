@@ -58,7 +58,7 @@ def rows(split: Split, wanted: Wanted) -> Iterator[dict[str, Any]]:
 )
 def test_names_that_no_broker_gives_are_no_segments(tmp_path: Path, folder: str, name: str) -> None:
     write(tmp_path / folder, batch(0), name)
-    with pytest.raises(SourceError, match="no log segments; they are files such as"):
+    with pytest.raises(SourceError, match="no log segments; expected files such as"):
         find_segments(tmp_path)
 
 

@@ -270,7 +270,7 @@ def test_a_capture_that_starts_within_connections_finds_the_next_frames(tmp_path
     assert whole <= Counter(shipped_frames())
     assert whole.total() > COUNT / 2
     assert {one.listener for one in found if one.frame} == {f"10.0.0.2:{port}" for port in made.PORTS.values()}
-    assert any("bytes of no frame whose start was captured" in error for error in errors_of(found))
+    assert any("bytes of frames whose start was not captured" in error for error in errors_of(found))
 
 
 def test_which_side_is_the_broker_is_told_by_requests_where_nothing_else_does(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_which_side_is_the_broker_is_told_by_requests_where_nothing_else_does(tm
     found = found_in(tmp_path, made.dump(talk.segments))
     assert ids(found) == [("request", 7), ("response", 7)]
     assert {one.listener for one in found} == {"10.0.0.2:9092"}
-    assert errors_of(found) == ["14 bytes of no frame whose start was captured"]
+    assert errors_of(found) == ["14 bytes of frames whose start was not captured"]
 
 
 def test_ports_tell_the_broker_and_leave_others_out(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ def test_a_request_may_be_captured_behind_its_response(tmp_path: Path) -> None:
 def test_responses_without_a_request_are_told(tmp_path: Path) -> None:
     talk = Talk().ask(1).answer(1).answer(77).answer(78).ask(2).answer(2)
     found = found_in(tmp_path, made.dump(talk.segments))
-    assert errors_of(found) == ["2 responses of 20 bytes, to what was not captured"]
+    assert errors_of(found) == ["2 responses of 20 bytes to requests that were not captured"]
     assert len(ids(found)) == 4
 
 
@@ -341,7 +341,7 @@ def test_a_direction_that_was_not_captured_at_all_is_told(tmp_path: Path, direct
         assert errors_of(found) == ["28 bytes not captured"]
     else:
         (error,) = errors_of(found)
-        assert error.startswith("no request of Kafka found; it starts with 00 00 00 0a 00 00 00 01; ")
+        assert error.startswith("no Kafka request found; it starts with 00 00 00 0a 00 00 00 01; ")
         assert "28 bytes from 10.0.0.2:9092" in error
         assert "21 bytes from 10.0.0.1:50000" in error
 
@@ -351,7 +351,7 @@ def test_a_size_that_no_frame_has_is_passed_over(tmp_path: Path, size: int) -> N
     talk = Talk().ask(1).answer(1).say(True, pack(">i", size) + b"what is this").ask(2).answer(2)
     found = found_in(tmp_path, made.dump(talk.segments))
     assert ids(found) == [(side, number) for number in (1, 2) for side in ("request", "response")]
-    assert errors_of(found) == ["16 bytes of no frame whose start was captured"]
+    assert errors_of(found) == ["16 bytes of frames whose start was not captured"]
 
 
 # What is not Kafka's plaintext.
@@ -364,7 +364,7 @@ def test_a_size_that_no_frame_has_is_passed_over(tmp_path: Path, size: int) -> N
             b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
             "TLS, which cannot be read; 30 bytes from 10.0.0.1:50000 and 20 bytes",
         ),
-        (b"GET / HTTP/1.1\r\n", "no request of Kafka found; it starts with 47 45 54 20 2f 20 48 54 and 6f 6b"),
+        (b"GET / HTTP/1.1\r\n", "no Kafka request found; it starts with 47 45 54 20 2f 20 48 54 and 6f 6b"),
     ],
 )
 @pytest.mark.parametrize("opened", [True, False])
@@ -402,7 +402,7 @@ def test_tokens_behind_a_handshake_are_no_frames(
     found = found_in(tmp_path, made.dump(talk.ask(2).answer(2).segments))
     assert ids(found) == [(side, number) for number in (1, 2) for side in ("request", "response")]
     assert sorted((one.direction, one.error) for one in found if one.error) == [
-        (direction, f"{what} of {sum(map(len, tokens))} bytes without a header, as it is behind SaslHandshake v0")
+        (direction, f"{what} of {sum(map(len, tokens))} bytes without a header, as after SaslHandshake v0")
         for direction, tokens in (("request", from_client), ("response", from_broker))
         for what in ["a SASL token" if len(tokens) == 1 else f"{len(tokens)} SASL tokens"]
     ]
@@ -471,15 +471,17 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, data: bytes, wrong:
 
 def test_a_file_that_ends_early_gives_what_is_there(tmp_path: Path) -> None:
     data = made.dump(Talk().ask(1).answer(1).segments)
-    assert errors_of(found_in(tmp_path, data[:-3]))[-1].startswith("a.pcap: the file ends within what starts at byte ")
+    assert errors_of(found_in(tmp_path, data[:-3]))[-1].startswith(
+        "a.pcap: the file ends within the packet or block that starts at byte "
+    )
     packed = gzip.compress(made.dump(made.segments(shipped(), Random(1), Disorder())), 1)
     (tmp_path / "b.pcap").write_bytes(packed[:-100])
     found = list(find_frames([tmp_path / "b.pcap"]))
     assert len(frames_of(found)) > COUNT / 2
-    assert "b.pcap: cannot be read on" in errors_of(found)[-1]
+    assert "b.pcap: cannot be read further" in errors_of(found)[-1]
     huge = data + pack("<IIII", 0, 0, 2**32 - 1, 9)
     assert errors_of(found_in(tmp_path, huge)) == [
-        f"a.pcap: at byte {len(data)}: no packet has 4,294,967,295 bytes, so the rest cannot be read"
+        f"a.pcap: at byte {len(data)}: a packet of 4,294,967,295 bytes is too large, so the rest cannot be read"
     ]
 
 
@@ -529,7 +531,7 @@ def test_what_is_held_of_all_connections_is_bounded(tmp_path: Path, monkeypatch:
     start = pack(">ihhih", 10**7, 0, 9, 1, -1)
     talks = [Talk(CLIENT + number).say(True, start + bytes(5000)) for number in range(100)]
     found = found_in(tmp_path, made.dump([one for talk in talks for one in talk.segments]))
-    given_up = [one for one in found if one.error and "is given up: too much waits" in one.error]
+    given_up = [one for one in found if one.error and "is dropped: too many bytes wait" in one.error]
     assert len(given_up) > 2
     assert len(ids(found)) == 100
     monkeypatch.setattr(streams, "_MOST_WAITING", 10)
@@ -572,7 +574,7 @@ def test_extract_writes_frames_in_the_own_form_and_faults_beside_them(tmp_path: 
     ]
     same = (*COLUMNS, "number", "timestamp_ns", "error")
     assert [[row[name] for name in same] for row in rows] == [[row[name] for name in same] for row in shipped()]
-    with pytest.raises(JobError, match="is there already"):
+    with pytest.raises(JobError, match="already exists"):
         extract(tmp_path / "a.pcap", own, ())
     (tmp_path / "a.pcap").write_bytes(made.dump(Talk().ask(1).answer(2).segments))
     assert extract(tmp_path / "a.pcap", tmp_path / "faulty", ()) == (1, 1)
@@ -582,7 +584,7 @@ def test_extract_writes_frames_in_the_own_form_and_faults_beside_them(tmp_path: 
         "conn": 0,
         "listener": "10.0.0.2:9092",
         "dir": "res",
-        "error": "a response of 10 bytes, to what was not captured",
+        "error": "a response of 10 bytes to a request that was not captured",
     }
 
 
@@ -594,5 +596,5 @@ def test_extract_leaves_nothing_half_written(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["in"]
     (tmp_path / "in" / "sub").mkdir()
     (tmp_path / "in" / "sub" / "b.pcap").write_bytes(b"")
-    with pytest.raises(JobError, match="has more than one capture; take them one by one"):
+    with pytest.raises(JobError, match="has more than one capture; extract them one by one"):
         extract(tmp_path / "in", tmp_path / "out", ())

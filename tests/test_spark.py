@@ -308,7 +308,7 @@ def test_with_message_refuses_what_cannot_be_before_anything_runs(spark: SparkSe
     refused("'why' would be empty", "m", "value", "OffsetCommitValue", error="why")
     refused("both .* 'm'", "m", "value", "OffsetCommitValue", mode="PERMISSIVE", error="m")
     refused("has no field 'none'", "m", "value", "OffsetCommitValue", fields=["none"])
-    refused("mode is FAILFAST or PERMISSIVE", "m", "value", "OffsetCommitValue", mode="DROPMALFORMED")
+    refused("mode must be FAILFAST or PERMISSIVE", "m", "value", "OffsetCommitValue", mode="DROPMALFORMED")
 
 
 def test_coordinator_records_of_all_types_have_their_columns(log: DataFrame) -> None:

@@ -27,7 +27,10 @@ from kipspark.outputs import write_file
         ("metadata --out {full}", r"full: already has files, and nothing is overwritten"),
         ("metadata --html {full}/none/page.html", r"page.html: the folder .*none does not exist"),
         ("metadata --html {full}", r"full: is a folder; --html needs the name of a file"),
-        ("metadata --at yesterday", r"--at: 'yesterday' is not a valid time; write one such as '2026-11-21 08:00:50', in UTC"),
+        (
+            "metadata --at yesterday",
+            r"--at: 'yesterday' is not a valid time; write one such as '2026-11-21 08:00:50', in UTC",
+        ),
         (
             "metadata --remote http://localhost",
             r"'http://localhost' is not the address of a Spark Connect server, such as sc:",

@@ -133,7 +133,7 @@ def test_places_without_segments_are_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="there is no such file or folder"):
         find_segments(tmp_path / "none")
     (tmp_path / "some.log").write_text("text")
-    with pytest.raises(SourceError, match=r"no log segments; they are files such as orders-0/0+\.log"):
+    with pytest.raises(SourceError, match=r"no log segments; expected files such as orders-0/0+\.log"):
         find_segments(tmp_path)
 
 
@@ -212,8 +212,8 @@ def test_a_snapshot_has_its_records_without_those_around_them() -> None:
 @pytest.mark.parametrize(
     ("damage", "wrong"),
     [
-        (lambda data: data[:-1], "is not whole: it does not end with a snapshot footer"),
-        (lambda data: b"", "is no snapshot: it does not begin with a snapshot header"),
+        (lambda data: data[:-1], "is incomplete: it does not end with a snapshot footer"),
+        (lambda data: b"", "is not a snapshot: it does not begin with a snapshot header"),
         (lambda data: data[:200] + b"!" + data[201:], r"crc at byte \d+"),
     ],
 )
@@ -405,7 +405,7 @@ def test_a_wrong_index_is_named_with_its_line(capture: Path, name: str, value: o
 
 
 def test_places_without_captures_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"a capture is a file of tcpdump such as a\.pcap .* or a folder with"):
+    with pytest.raises(SourceError, match=r"a capture is a tcpdump file such as a\.pcap .* or a folder with"):
         find_captures(str(tmp_path))
     (tmp_path / "frames.jsonl").write_text("")
     with pytest.raises(SourceError, match=r"has frames.jsonl, but no frames.bin"):
@@ -561,7 +561,7 @@ def test_rows_that_cannot_be_written_cost_no_other_row() -> None:
 @pytest.mark.parametrize(
     ("selection", "wrong"),
     [
-        (Selection(KAFKA, "MetadataResponse"), "do not tell their version"),
+        (Selection(KAFKA, "MetadataResponse"), "do not include the version"),
         (Selection("no_package", "A"), "cannot be imported"),
         (Selection("json", "A"), "is not a package that kipgen generated"),
         (Selection(KAFKA, "OffsetCommitValue", None, ("offset", "offsets")), "has no field 'offsets' in any version"),

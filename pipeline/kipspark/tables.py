@@ -43,7 +43,7 @@ def with_message(
 ) -> DataFrame:
     """The same table with a column of messages, like those of `from_message`.
 
-    All columns of the table go through Python, so choose those that are needed before.
+    All columns of the table go through Python, so select the needed ones first.
 
     Args:
         frame: a table with a binary column.
@@ -67,7 +67,7 @@ def with_message(
     if mode == FAILFAST:
         if error is not None:
             raise JobError(
-                f"FAILFAST stops at a broken message, so {error!r} is always null; set PERMISSIVE or leave out error"
+                f"FAILFAST stops at a broken message, so {error!r} would be empty; set PERMISSIVE or drop {error!r}"
             )
         make = _strict(selection, name, data)
     else:

@@ -1,4 +1,4 @@
-"""What there is to know of single frames without keeping their content: run by tasks, without Spark."""
+"""Facts about single frames, without their content. Spark's tasks run this; it does not use Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CODES = pa.list_(pa.struct([("path", pa.string()), ("code", pa.int16()), ("coun
 _TAGS = pa.list_(pa.struct([("path", pa.string()), ("tag", pa.int32()), ("bytes", pa.int64())]))
 
 INSPECTED = ("frame", "error")
-"""Columns of `kafka_frames` whose place is taken by those of `FOUND_SCHEMA`."""
+"""Columns of `kafka_frames` that those of `FOUND_SCHEMA` replace."""
 
 FOUND_SCHEMA = pa.schema(
     [
@@ -32,7 +32,7 @@ FOUND_SCHEMA = pa.schema(
         ("fault", pa.string()),
     ]
 )
-"""What was found in a frame; docs/spark.md explains it. `frame_bytes` is null where the frame is not there."""
+"""What was found in a frame; docs/spark.md explains it. `frame_bytes` is null if there is no frame."""
 
 
 def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -66,7 +66,7 @@ def decode_frame(messages: Registry, direction: str, api_key: int, version: int,
 
 @cache
 def api_name(api_key: int) -> str:
-    """Such as `Fetch`; `API 99` where Kafka has none of that key."""
+    """The name of an API, such as `Fetch`; `API 99` if Kafka has none with that key."""
     messages = registry_of(KAFKA)
     for entry in map(messages.entry, messages.names()):
         if entry.versions and entry.type == "request" and entry.api_key == api_key:
@@ -98,7 +98,7 @@ def _found(
 
 
 def _look(item: Struct, path: str, codes: Counter[tuple[str, int]], tags: list[dict[str, Any]]) -> None:
-    """Gather the error codes other than 0 and the unknown tagged fields of a struct and of all that is in it."""
+    """Gather the error codes other than 0 and the unknown tagged fields of a struct and of all structs in it."""
     if item.FLEXIBLE and item._unknown_tagged_fields:
         tags += [{"path": path, "tag": tag, "bytes": len(data)} for tag, data in item._unknown_tagged_fields.items()]
     for name, is_struct, is_array in _inspected_fields(type(item)):  # type: ignore[arg-type]  # the class is hashable

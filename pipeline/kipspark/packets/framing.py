@@ -1,7 +1,7 @@
-"""The frames in one direction of a connection: int32 sizes, each with so many bytes behind it.
+"""The frames in one direction of a connection: int32 sizes, each followed by that many bytes.
 
-A side that is not in step, because the capture started within the connection or bytes are missing, looks at the start
-of each piece for one that can start a frame: peers write whole frames, so they start where segments do.
+A side is out of step if the capture started within the connection, or if bytes are missing. Then the start of each
+piece is checked for the start of a frame: peers write whole frames, so frames start where segments do.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from kipwire.captures import LARGEST_FRAME
 
 SIZE = Struct(">i")
 _COST = 64
-"""Bytes that a part of a frame takes besides its content, about."""
+"""About how many bytes a part of a frame takes in addition to its content."""
 _KEPT = 1024
-"""Bytes that are kept of a frame of which some are missing: enough for its header."""
+"""The number of bytes kept of an incomplete frame: enough for its header."""
 
 
 class Frame(NamedTuple):
@@ -26,14 +26,14 @@ class Frame(NamedTuple):
     time: int
     """When the last of its bytes was captured, in nanoseconds."""
     data: bytes
-    """All of it; or its beginning, if some is missing."""
+    """All of it; or its beginning, if bytes are missing."""
     size: int
     lost: int
     """How many of its bytes are missing."""
 
 
 class Skipped(NamedTuple):
-    """Bytes that are part of no frame that could be told."""
+    """Bytes that are not part of a known frame."""
 
     time: int
     captured: int
@@ -63,20 +63,20 @@ class Framer:
         """Wait for a piece that begins a frame.
 
         Args:
-            smallest: bytes of a frame at least.
-            begins: whether bytes can be the start of a frame, its size first; None: they are too few to tell.
+            smallest: the fewest bytes of a frame.
+            begins: whether bytes can be the start of a frame, its size first; None: there are too few to know.
         """
         self.smallest = smallest
         self.in_step = False
         """Whether it is known where frames start."""
         self.held = 0
-        """Bytes of memory that the frame takes that is not whole yet, about."""
+        """About how many bytes of memory the incomplete frame takes."""
         self._begins = begins
         self._skipped = self._skipped_lost = 0
         self._head = b""
-        """Bytes of a size that is not whole yet; if not in step, bytes that are too few to tell."""
+        """The bytes of an incomplete size; if not in step, bytes that are too few to know."""
         self._size = -1
-        """Of the frame that has begun; below 0 if none has."""
+        """The size of the frame that has begun; below 0 if none has."""
         self._have = self._lost = 0
         """Bytes of it so far, missing ones among them; those that are missing."""
         self._parts: list[bytes] = []
@@ -85,7 +85,7 @@ class Framer:
 
     @property
     def has_skipped(self) -> bool:
-        """Whether bytes were passed over that have not been told of."""
+        """Whether bytes were skipped that have not been reported."""
         return self._skipped > 0
 
     def expect(self, smallest: int, begins: Callable[[bytes], bool | None]) -> None:
@@ -93,7 +93,7 @@ class Framer:
         self.smallest, self._begins = smallest, begins
 
     def feed(self, piece: Piece) -> list[Frame | Skipped]:
-        """Take in what comes next; the frames that end with it, and what was passed over before them."""
+        """Process what comes next: the frames that end with it, and what was skipped before them."""
         found: list[Frame | Skipped] = []
         time, data, lost = piece
         if lost:
@@ -119,7 +119,7 @@ class Framer:
         return found
 
     def end(self, time: int) -> list[Frame | Skipped]:
-        """The frame that has begun, and what was passed over; nothing comes behind."""
+        """The frame that has begun, and what was skipped, after the last piece."""
         found: list[Frame | Skipped] = []
         if self._size >= 0:
             self._lost += self._size - self._have
@@ -130,7 +130,7 @@ class Framer:
         return found
 
     def _seek(self, data: bytes) -> bytes:
-        """What is left of the bytes from where a frame begins."""
+        """The rest of the bytes, from where a frame begins."""
         waited = len(self._head)
         data = self._head + data
         self._head = b""
