@@ -204,8 +204,8 @@ def test_a_snapshot_has_its_records_without_those_around_them() -> None:
     rows = read_snapshot(snapshot)
     assert (snapshot.end_offset, snapshot.epoch, rows.num_rows) == (146, 1, 22)
     assert {str(time) for time in rows.column("timestamp").to_pylist()} == {"2026-11-21 16:05:32.091000+00:00"}
-    decoded, faults = decode_metadata(Records("metadata"), rows.column("value"))
-    assert faults == {}
+    decoded, errors = decode_metadata(Records("metadata"), rows.column("value"))
+    assert errors == {}
     assert sum(row["type"] == "TopicRecord" for row in decoded.to_pylist()) == 3
 
 
@@ -434,10 +434,10 @@ def mixed(count: int) -> tuple[list[bytes | None], set[int]]:
 def test_versions_may_be_mixed_and_broken_messages_are_explained() -> None:
     values, broken = mixed(500)
     selection = Selection(KAFKA, "OffsetCommitValue")
-    rows, faults = decode(selection, pa.array(values, pa.binary()))
+    rows, errors = decode(selection, pa.array(values, pa.binary()))
     rows.validate(full=True)
     assert rows.type == all_versions_type(selection)
-    assert set(faults) == broken
+    assert set(errors) == broken
     for at, (row, value) in enumerate(zip(rows.to_pylist(), values, strict=True)):
         if value is None or at in broken:
             assert row is None
@@ -445,9 +445,9 @@ def test_versions_may_be_mixed_and_broken_messages_are_explained() -> None:
         assert (row["_version"], row["offset"]) == (int.from_bytes(value[:2], "big"), at)
         assert (row["expire_timestamp"] is not None) == (row["_version"] == 1)
     for at in broken:
-        fault = faults[at]
-        assert fault.reason
-        assert 0 <= fault.offset <= len(values[at] or b"")
+        error = errors[at]
+        assert error.reason
+        assert 0 <= error.offset <= len(values[at] or b"")
     again, wrong = encode(selection, rows)
     assert wrong == {}
     assert again.to_pylist() == [None if at in broken else value for at, value in enumerate(values)]
@@ -471,8 +471,8 @@ def test_a_union_of_versions_gives_every_version_back(name: str) -> None:
         rows = decode_strictly(selection, pa.array(made))
         whole = Selection(KAFKA, name)
         wide = rows.cast(pa.struct([field for field in all_versions_type(whole) if field.name != "_version"]))
-        data, faults = encode(selection, wide)
-        assert faults == {}
+        data, errors = encode(selection, wide)
+        assert errors == {}
         assert data.to_pylist() == made
 
 
@@ -508,9 +508,9 @@ def test_an_older_version_is_written_where_convert_would_and_with_its_bytes(
                 expected.append(convert(message, version).encode())
             except (ConversionError, EncodeError):
                 expected.append(None)
-        data, faults = encode(Selection(KAFKA, name, version), rows)
+        data, errors = encode(Selection(KAFKA, name, version), rows)
         assert data.to_pylist() == expected
-        assert set(faults) == {at for at, one in enumerate(expected) if one is None}
+        assert set(errors) == {at for at, one in enumerate(expected) if one is None}
         verdicts |= {one is None for one in expected}
     assert False in verdicts
 
@@ -534,28 +534,28 @@ def test_only_what_may_be_dropped_is_dropped() -> None:
             {"offset": 1, "metadata": "", "commit_timestamp": 0, "no_such_field": 0},
         ]
     )
-    data, faults = encode(Selection(KAFKA, "OffsetCommitValue", 2), rows)
+    data, errors = encode(Selection(KAFKA, "OffsetCommitValue", 2), rows)
     assert [value is None for value in data.to_pylist()] == [False, True]
-    assert faults == {1: "OffsetCommitValue v2: no_such_field: this version has no such field"}
+    assert errors == {1: "OffsetCommitValue v2: no_such_field: this version has no such field"}
     requests = pa.array(
         [
             {"replica_id": -1, "isolation_level": level, "topics": [], "timeout_ms": timeout}
             for level, timeout in ((0, 0), (1, 0), (0, None), (0, 5))
         ]
     )
-    data, faults = encode(Selection(KAFKA, "ListOffsetsRequest", 1), requests)
+    data, errors = encode(Selection(KAFKA, "ListOffsetsRequest", 1), requests)
     assert [value is None for value in data.to_pylist()] == [False, True, False, False]
-    assert faults == {1: "ListOffsetsRequest v1: isolation_level: this version has no such field"}
+    assert errors == {1: "ListOffsetsRequest v1: isolation_level: this version has no such field"}
 
 
 def test_rows_that_cannot_be_written_cost_no_other_row() -> None:
     values = [2**40 if at % 4 == 1 else at for at in range(40)]
     rows = pa.array([{"offset": 0, "leader_epoch": value, "metadata": "", "commit_timestamp": 0} for value in values])
-    data, faults = encode(Selection(KAFKA, "OffsetCommitValue", 3), rows)
-    assert set(faults) == set(range(1, 40, 4))
-    assert "leader_epoch" in faults[1]
+    data, errors = encode(Selection(KAFKA, "OffsetCommitValue", 3), rows)
+    assert set(errors) == set(range(1, 40, 4))
+    assert "leader_epoch" in errors[1]
     decoded = columns.decode(OffsetCommitValue, data).to_pylist()
-    assert [row and row["leader_epoch"] for row in decoded] == [None if at in faults else at for at in range(40)]
+    assert [row and row["leader_epoch"] for row in decoded] == [None if at in errors else at for at in range(40)]
 
 
 @pytest.mark.parametrize(
@@ -575,16 +575,16 @@ def test_what_cannot_be_decoded_is_refused_at_once(selection: Selection, wrong: 
 def test_records_of_unknown_types_and_versions_are_explained() -> None:
     keys = pa.array([b"\0\1", b"\0\x63abc", b"\0", None, b"\0\3\0\1g"])
     values = pa.array([b"\0\3", None, None, b"\0\0", b"\0\x09"])
-    rows, faults = decode_coordinator(Records("group"), keys, values)
+    rows, errors = decode_coordinator(Records("group"), keys, values)
     assert [row is None for row in rows.to_pylist()] == [True] * 5
-    assert {at: (fault.path, fault.offset) for at, fault in faults.items()} == {
+    assert {at: (error.path, error.offset) for at, error in errors.items()} == {
         0: ("offset", 2),
         1: ("type", 0),
         2: ("version", 1),
         4: ("version", 0),
     }
-    rows, faults = decode_metadata(Records("metadata"), pa.array([b"\2\0\0", b"\1\x7f\0", b"\1\2\5", b"\1"]))
-    assert [fault.offset for _, fault in sorted(faults.items())] == [0, 1, 1, 1]
+    rows, errors = decode_metadata(Records("metadata"), pa.array([b"\2\0\0", b"\1\x7f\0", b"\1\2\5", b"\1"]))
+    assert [error.offset for _, error in sorted(errors.items())] == [0, 1, 1, 1]
     with pytest.raises(JobError, match="have no type 'Topic'"):
         records_type(Records("metadata", ("Topic",)))
     with pytest.raises(JobError, match="there is no coordinator 'groups'"):

@@ -22,8 +22,8 @@ from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.arguments import Mode, check_mode, checked_selection
 from kipspark.messages.decoding import decode, decode_strictly, raise_first
 from kipspark.messages.encoding import encode, encode_strictly
-from kipspark.messages.faults import FAULT_TYPE, fault_array
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
+from kipspark.messages.row_errors import ERROR_TYPE, error_array
 from kipspark.messages.selection import KAFKA, Selection
 from kipspark.sources.options import FAILFAST, PERMISSIVE
 from kipspark.types import struct_type
@@ -215,8 +215,8 @@ def _lenient(selection: Selection) -> ColumnFunction:
     whole = _with_error(all_versions_type(selection))
 
     def decoded(data: pa.Array) -> pa.Array:
-        rows, faults = decode(selection, data)
-        return pa.StructArray.from_arrays([rows, fault_array(faults, len(data))], fields=list(whole))
+        rows, errors = decode(selection, data)
+        return pa.StructArray.from_arrays([rows, error_array(errors, len(data))], fields=list(whole))
 
     return _column_function(decoded, struct_type(whole))
 
@@ -241,15 +241,15 @@ def _strict_records(records: Records) -> ColumnFunction:
     if records.family == "metadata":
 
         def decoded(value: pa.Array) -> pa.Array:
-            rows, faults = decode_metadata(records, value)
-            raise_first(faults, value)
+            rows, errors = decode_metadata(records, value)
+            raise_first(errors, value)
             return rows
 
         return _column_function(decoded, struct_type(records_type(records)))
 
     def decoded_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
-        rows, faults = decode_coordinator(records, key, value)
-        raise_first_record(faults, key, value)
+        rows, errors = decode_coordinator(records, key, value)
+        raise_first_record(errors, key, value)
         return rows
 
     return _column_function(decoded_pairs, struct_type(records_type(records)))
@@ -261,20 +261,20 @@ def _lenient_records(records: Records) -> ColumnFunction:
     if records.family == "metadata":
 
         def decoded(value: pa.Array) -> pa.Array:
-            rows, faults = decode_metadata(records, value)
-            return pa.StructArray.from_arrays([rows, fault_array(faults, len(rows))], fields=list(whole))
+            rows, errors = decode_metadata(records, value)
+            return pa.StructArray.from_arrays([rows, error_array(errors, len(rows))], fields=list(whole))
 
         return _column_function(decoded, struct_type(whole))
 
     def decoded_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
-        rows, faults = decode_coordinator(records, key, value)
-        return pa.StructArray.from_arrays([rows, fault_array(faults, len(rows))], fields=list(whole))
+        rows, errors = decode_coordinator(records, key, value)
+        return pa.StructArray.from_arrays([rows, error_array(errors, len(rows))], fields=list(whole))
 
     return _column_function(decoded_pairs, struct_type(whole))
 
 
 def _with_error(type_: pa.StructType) -> pa.StructType:
-    return pa.struct([("message", type_), ("error", FAULT_TYPE)])
+    return pa.struct([("message", type_), ("error", ERROR_TYPE)])
 
 
 def _column_function(function: Callable[..., pa.Array], type_: StructType | str) -> ColumnFunction:

@@ -20,7 +20,7 @@ from kipspark.errors import JobError
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.arguments import Mode, check_mode, checked_selection
 from kipspark.messages.decoding import decode, decode_strictly
-from kipspark.messages.faults import FAULT_TYPE, fault_array
+from kipspark.messages.row_errors import ERROR_TYPE, error_array
 from kipspark.messages.selection import KAFKA, Selection
 from kipspark.sources.options import FAILFAST
 from kipspark.types import struct_type
@@ -73,7 +73,7 @@ def with_message(
     else:
         make = _lenient(selection, name, data, error)
     new = {name: struct_type(all_versions_type(selection))} | (
-        {} if error is None else {error: struct_type(FAULT_TYPE)}
+        {} if error is None else {error: struct_type(ERROR_TYPE)}
     )
     whole = {field.name: field for field in frame.schema} | {one: StructField(one, type_) for one, type_ in new.items()}
 
@@ -102,9 +102,9 @@ def _strict(selection: Selection, name: str, data: str) -> Callable[[Columns], C
 
 def _lenient(selection: Selection, name: str, data: str, error: str | None) -> Callable[[Columns], Columns]:
     def decoded(columns: Columns) -> Columns:
-        rows, faults = decode(selection, columns[data])
+        rows, errors = decode(selection, columns[data])
         if error is None:
             return columns | {name: rows}
-        return columns | {name: rows, error: fault_array(faults, len(rows))}
+        return columns | {name: rows, error: error_array(errors, len(rows))}
 
     return decoded

@@ -10,8 +10,8 @@ import pyarrow as pa
 from kipspark.compute import pc
 from kipspark.errors import BrokenMessageError
 from kipspark.messages.all_versions import VERSION, VERSION_TYPE, all_versions_type, fields_of
-from kipspark.messages.faults import Fault, by_row_of_column, fault_of
 from kipspark.messages.framing import Group, grouped
+from kipspark.messages.row_errors import RowError, by_row_of_column, row_error_of
 from kipspark.messages.selection import Selection
 from kipwire import DecodeError, columns
 
@@ -23,22 +23,22 @@ class Decoded(NamedTuple):
 
     rows: pa.StructArray
     """Null where the bytes were, and where they are broken."""
-    faults: dict[int, Fault]
+    errors: dict[int, RowError]
     """Why messages are broken, by row."""
 
 
 def decode(selection: Selection, data: pa.Array) -> Decoded:
-    """The messages of a column; broken ones are null, with a fault.
+    """The messages of a column; broken ones are null, with an error.
 
     Raises:
         JobError: such messages cannot be a column.
         KipwireError: as `Selection.classes`.
     """
-    groups, faults = grouped(selection, data)
+    groups, errors = grouped(selection, data)
     parts = [decode_group(selection, group) for group in groups]
     for group, part in zip(groups, parts, strict=True):
-        faults.update(by_row_of_column(part.faults, group.rows))
-    return Decoded(scattered(len(data), all_versions_type(selection), groups, [part.rows for part in parts]), faults)
+        errors.update(by_row_of_column(part.errors, group.rows))
+    return Decoded(scattered(len(data), all_versions_type(selection), groups, [part.rows for part in parts]), errors)
 
 
 def decode_strictly(selection: Selection, data: pa.Array) -> pa.StructArray:
@@ -48,40 +48,40 @@ def decode_strictly(selection: Selection, data: pa.Array) -> pa.StructArray:
         BrokenMessageError: for the first broken message; the text has its location and its bytes.
         KipwireError: as `decode`.
     """
-    rows, faults = decode(selection, data)
-    raise_first(faults, data)
+    rows, errors = decode(selection, data)
+    raise_first(errors, data)
     return rows
 
 
-def raise_first(faults: dict[int, Fault], data: pa.Array) -> None:
-    """Raise the fault of the first row that has one, if any.
+def raise_first(errors: dict[int, RowError], data: pa.Array) -> None:
+    """Raise the error of the first row that has one, if any.
 
     Raises:
         BrokenMessageError: that one.
     """
-    if faults:
-        row = min(faults)
+    if errors:
+        row = min(errors)
         content = data[row].as_py()
         shown = content[:_BYTES_SHOWN].hex() + ("..." if len(content) > _BYTES_SHOWN else "")
-        raise BrokenMessageError(f"{faults[row]} (of {len(content)} bytes: {shown})")
+        raise BrokenMessageError(f"{errors[row]} (of {len(content)} bytes: {shown})")
 
 
 def decode_group(selection: Selection, group: Group) -> Decoded:
-    """The messages of one class, as rows of the type for all versions; faults are by index in the group."""
+    """The messages of one class, as rows of the type for all versions; errors are by index in the group."""
     rows = columns.decode(group.cls, group.bodies, fields_of(selection, group.cls), mode="null")
-    faults = {}
+    errors = {}
     if rows.null_count:
         for index in pc.indices_nonzero(rows.is_null()).to_pylist():
             try:
                 group.cls.decode(group.bodies[index].as_py())
             except DecodeError as error:
-                faults[index] = fault_of(error, group.start(index))
+                errors[index] = row_error_of(error, group.start(index))
     whole = all_versions_type(selection)
     if selection.version is not None:
-        return Decoded(rows.cast(whole), faults)
+        return Decoded(rows.cast(whole), errors)
     validity = rows.is_valid().buffers()[1] if rows.null_count else None
     children = [_child(field, rows, group.cls.VERSION) for field in whole]
-    return Decoded(pa.Array.from_buffers(whole, len(rows), [validity], children=children), faults)
+    return Decoded(pa.Array.from_buffers(whole, len(rows), [validity], children=children), errors)
 
 
 def _child(field: pa.Field, rows: pa.StructArray, version: int) -> pa.Array:

@@ -21,7 +21,7 @@ class Encoded(NamedTuple):
 
     data: pa.Array
     """Null where the row was, and where it cannot be written."""
-    faults: dict[int, str]
+    errors: dict[int, str]
     """Why rows cannot be written, by row."""
 
 
@@ -45,7 +45,7 @@ def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
     classes = {cls.VERSION: cls for cls in versions}
     row_versions = pc.struct_field(rows, VERSION)
     row_numbers, parts = [], []
-    faults: dict[int, str] = {}
+    errors: dict[int, str] = {}
     for version in row_versions.unique().to_pylist():
         chosen = pc.is_null(row_versions) if version is None else pc.fill_null(pc.equal(row_versions, version), False)
         here = pc.indices_nonzero(pc.and_(chosen, rows.is_valid()))
@@ -55,15 +55,15 @@ def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
             row_numbers.append(here)
             parts.append(pc.binary_join_element_wise(prefix, data, pa.scalar(b"", data.type)))
             at = here.to_pylist() if wrong else []
-            faults.update({at[index]: text for index, text in wrong.items()})
+            errors.update({at[index]: text for index, text in wrong.items()})
         else:
-            faults.update(
+            errors.update(
                 dict.fromkeys(here.to_pylist(), f"{selection.message}: {VERSION}: there is no version {version}")
             )
     if not parts:
-        return Encoded(pa.nulls(len(rows), pa.binary()), faults)
+        return Encoded(pa.nulls(len(rows), pa.binary()), errors)
     order = pc.index_in(pa.array(range(len(rows)), pa.uint64()), pa.concat_arrays(row_numbers))
-    return Encoded(pa.concat_arrays(parts).take(order), faults)
+    return Encoded(pa.concat_arrays(parts).take(order), errors)
 
 
 def encode_strictly(selection: Selection, rows: pa.StructArray) -> pa.Array:
@@ -73,9 +73,9 @@ def encode_strictly(selection: Selection, rows: pa.StructArray) -> pa.Array:
         BrokenMessageError: for the first row that cannot be written; the text has the field's path.
         KipwireError: as `encode`.
     """
-    data, faults = encode(selection, rows)
-    if faults:
-        raise BrokenMessageError(faults[min(faults)])
+    data, errors = encode(selection, rows)
+    if errors:
+        raise BrokenMessageError(errors[min(errors)])
     return data
 
 
@@ -88,13 +88,13 @@ def _encode(cls: type[Message], rows: pa.StructArray, versions: tuple[type[Messa
         versions: the classes of all versions.
     """
     kept = kept_type(rows.type, pa.struct(list(columns.schema(cls))))
-    faults = {
+    errors = {
         row: f"{cls.NAME} v{cls.VERSION}: {path}: this version has no such field"
         for row, path in lossy_rows(rows, kept, versions)
     }
     narrow = rows.cast(kept)
-    if faults:
-        good = pa.array([row not in faults for row in range(len(rows))])
+    if errors:
+        good = pa.array([row not in errors for row in range(len(rows))])
         narrow = pc.if_else(good, narrow, pa.scalar(None, kept))
     parts, start = [], 0
     while start < len(narrow):
@@ -103,6 +103,6 @@ def _encode(cls: type[Message], rows: pa.StructArray, versions: tuple[type[Messa
             break
         except columns.RowEncodeError as error:
             parts += [columns.encode(cls, narrow.slice(start, error.row)), pa.nulls(1, pa.binary())]
-            faults[start + error.row] = EncodeError.__str__(error)
+            errors[start + error.row] = EncodeError.__str__(error)
             start += error.row + 1
-    return Encoded(pa.concat_arrays(parts) if parts else pa.array([], pa.binary()), faults)
+    return Encoded(pa.concat_arrays(parts) if parts else pa.array([], pa.binary()), errors)

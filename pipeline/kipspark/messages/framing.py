@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from kipspark.compute import pc
 from kipspark.errors import JobError
-from kipspark.messages.faults import Fault, fault_of
+from kipspark.messages.row_errors import RowError, row_error_of
 from kipspark.messages.selection import Selection
 from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.registry import registry_of
@@ -52,16 +52,16 @@ class Grouped(NamedTuple):
     """A column by class; null is in no group."""
 
     groups: list[Group]
-    faults: dict[int, Fault]
+    errors: dict[int, RowError]
     """By row, of messages whose class is not known."""
 
 
 class PrefixError(Exception):
     """The bytes before a message do not name a known one."""
 
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault)
-        self.fault = fault
+    def __init__(self, row_error: RowError) -> None:
+        super().__init__(row_error)
+        self.row_error = row_error
 
 
 def grouped(selection: Selection, data: pa.Array) -> Grouped:
@@ -88,7 +88,7 @@ def grouped(selection: Selection, data: pa.Array) -> Grouped:
         cls = next(iter(classes.values()))
         if type_ not in (None, cls.API_KEY):
             reason = f"is {type_}, which is the type of another message; {selection.message} has {cls.API_KEY}"
-            raise PrefixError(Fault(selection.message, None, "type", 0, reason))
+            raise PrefixError(RowError(selection.message, None, "type", 0, reason))
         if version not in classes:
             raise PrefixError(unknown_version(selection.package, selection.message, version, size))
         return classes[version]
@@ -113,13 +113,15 @@ def read_prefix(kind: str, message: str, prefix: bytes) -> tuple[int | None, int
     """
     size = PREFIX_SIZES[kind]
     if len(prefix) < size:
-        raise PrefixError(Fault(message, None, "version", len(prefix), f"need {size} bytes, {len(prefix)} left"))
+        raise PrefixError(RowError(message, None, "version", len(prefix), f"need {size} bytes, {len(prefix)} left"))
     if kind == "coordinator-key":
         return INT16.unpack(prefix)[0], 0
     if kind == "coordinator-value":
         return None, INT16.unpack(prefix)[0]
     if prefix[0] != METADATA_FRAME:
-        raise PrefixError(Fault(message, None, "frame_version", 0, f"is {prefix[0]}; only {METADATA_FRAME} is known"))
+        raise PrefixError(
+            RowError(message, None, "frame_version", 0, f"is {prefix[0]}; only {METADATA_FRAME} is known")
+        )
     return prefix[1], prefix[2]
 
 
@@ -147,18 +149,18 @@ def by_prefix(data: pa.Array, size: int, find: Callable[[bytes], type[Message]])
         find: the class for these bytes, which may be fewer; it raises PrefixError if there is none.
     """
     rows_of: dict[type[Message], list[pa.Array]] = {}
-    faults: dict[int, Fault] = {}
+    errors: dict[int, RowError] = {}
     for prefix, rows in _rows_by_prefix(data, size):
         try:
             rows_of.setdefault(find(prefix), []).append(rows)
         except PrefixError as error:
-            faults.update(dict.fromkeys(rows.to_pylist(), error.fault))
+            errors.update(dict.fromkeys(rows.to_pylist(), error.row_error))
     groups = []
     for cls, parts in rows_of.items():
         rows = pa.concat_arrays(parts) if len(parts) > 1 else parts[0]
         some = data if len(rows) == len(data) else data.take(rows)
         groups.append(Group(cls, rows, pc.binary_slice(some, size, _LONGEST), size))
-    return Grouped(groups, faults)
+    return Grouped(groups, errors)
 
 
 def _rows_by_prefix(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
@@ -172,11 +174,11 @@ def _rows_by_prefix(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array
         yield prefix, pc.indices_nonzero(pc.equal(prefixes.indices, code))
 
 
-def unknown_version(package: str, message: str, version: int, size: int) -> Fault:
-    """The fault of a message in a version without a class, after a prefix of `size` bytes."""
+def unknown_version(package: str, message: str, version: int, size: int) -> RowError:
+    """The error of a message in a version without a class, after a prefix of `size` bytes."""
     versions = registry_of(package).versions(message)
     known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
-    return Fault(message, None, "version", max(size - INT16.size, 0), f"there is no version {version}; {known}")
+    return RowError(message, None, "version", max(size - INT16.size, 0), f"there is no version {version}; {known}")
 
 
 def _by_header(selection: Selection, data: pa.Array) -> Grouped:
@@ -185,13 +187,13 @@ def _by_header(selection: Selection, data: pa.Array) -> Grouped:
     headers = found.with_header("RequestHeader")
     api_key = selection.classes[0].API_KEY
     rows_of_version: dict[int, list[tuple[int, int]]] = {}
-    faults = {}
+    errors = {}
     frames = data.to_pylist()
     for row, frame in enumerate(frames):
         if frame is None:
             continue
         if len(frame) < _KEY_AND_VERSION.size:
-            faults[row] = Fault(
+            errors[row] = RowError(
                 "RequestHeader",
                 None,
                 "",
@@ -202,15 +204,15 @@ def _by_header(selection: Selection, data: pa.Array) -> Grouped:
         key, version = _KEY_AND_VERSION.unpack_from(frame)
         if key != api_key:
             reason = f"is {key}, which is the key of another request; {selection.message} has {api_key}"
-            faults[row] = Fault("RequestHeader", None, "request_api_key", 0, reason)
+            errors[row] = RowError("RequestHeader", None, "request_api_key", 0, reason)
             continue
         try:
             header_version = found.request_header_version(key, version)
             _, start = headers.message("RequestHeader", header_version).read(frame)
         except UnsupportedVersionError as error:
-            faults[row] = Fault("RequestHeader", None, "request_api_version", INT16.size, str(error))
+            errors[row] = RowError("RequestHeader", None, "request_api_version", INT16.size, str(error))
         except DecodeError as error:
-            faults[row] = fault_of(error, 0)
+            errors[row] = row_error_of(error, 0)
         else:
             rows_of_version.setdefault(version, []).append((row, start))
     groups = []
@@ -218,4 +220,4 @@ def _by_header(selection: Selection, data: pa.Array) -> Grouped:
         bodies = pa.array([frames[row][start:] for row, start in some], pa.large_binary())
         rows = pa.array([row for row, _ in some], pa.uint64())
         groups.append(Group(found.message(selection.message, version), rows, bodies, [start for _, start in some]))
-    return Grouped(groups, faults)
+    return Grouped(groups, errors)

@@ -17,7 +17,6 @@ from kipspark.compute import pc
 from kipspark.errors import JobError
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode_group, raise_first, scattered
-from kipspark.messages.faults import Fault, by_row_of_column
 from kipspark.messages.framing import (
     PREFIX_SIZES,
     Group,
@@ -27,6 +26,7 @@ from kipspark.messages.framing import (
     read_prefix,
     unknown_version,
 )
+from kipspark.messages.row_errors import RowError, by_row_of_column
 from kipspark.messages.selection import Selection
 from kipwire import Message
 from kipwire.registry import registry_of
@@ -65,7 +65,7 @@ class DecodedRecords(NamedTuple):
 
     rows: pa.StructArray
     """Null where a record is broken, or has no key."""
-    faults: dict[int, Fault]
+    errors: dict[int, RowError]
 
 
 @lru_cache
@@ -129,29 +129,29 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
     of_key = _grouped(types, keys, "coordinator-key", lambda record: record.key)
     names = _names(types, of_key.groups, len(keys))
     # The key says which message the value is: the value's own first bytes give only the version.
-    faults = dict(of_key.faults)
+    errors = dict(of_key.errors)
     groups: list[Group] = []
     for group in of_key.groups:
         if types[group.cls.API_KEY] in chosen_types(records).values():
             some = _grouped_values(types[group.cls.API_KEY], values.take(group.rows))
             groups += [one._replace(rows=group.rows.take(one.rows)) for one in some.groups]
-            faults.update(by_row_of_column(some.faults, group.rows))
+            errors.update(by_row_of_column(some.errors, group.rows))
     whole = records_type(records)
     key = _structs(
-        whole.field("key").type, chosen_types(records), of_key.groups, len(keys), faults, lambda one: one.key
+        whole.field("key").type, chosen_types(records), of_key.groups, len(keys), errors, lambda one: one.key
     )
-    value = _structs(whole.field("value").type, chosen_types(records), groups, len(keys), faults, lambda one: one.value)
-    return _assembled(whole, [names, key, value], faults)
+    value = _structs(whole.field("value").type, chosen_types(records), groups, len(keys), errors, lambda one: one.value)
+    return _assembled(whole, [names, key, value], errors)
 
 
-def raise_first_record(faults: dict[int, Fault], keys: pa.Array, values: pa.Array) -> None:
-    """Raise the fault of the first record that has one, if any.
+def raise_first_record(errors: dict[int, RowError], keys: pa.Array, values: pa.Array) -> None:
+    """Raise the error of the first record that has one, if any.
 
     Raises:
         BrokenMessageError: that one, with the bytes of the key or the value.
     """
-    is_value = bool(faults) and faults[min(faults)].message.endswith("Value")
-    raise_first(faults, values if is_value else keys)
+    is_value = bool(errors) and errors[min(errors)].message.endswith("Value")
+    raise_first(errors, values if is_value else keys)
 
 
 def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
@@ -163,10 +163,10 @@ def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
     types = types_of(records.family, records.package)
     of_value = _grouped(types, values, "metadata", lambda record: record.value)
     names = _names(types, of_value.groups, len(values))
-    faults = dict(of_value.faults)
+    errors = dict(of_value.errors)
     whole = records_type(records)
-    part = _structs(whole, chosen_types(records), of_value.groups, len(values), faults, lambda one: one.value)
-    return _assembled(whole, [names, *part.flatten()[1:]], faults)
+    part = _structs(whole, chosen_types(records), of_value.groups, len(values), errors, lambda one: one.value)
+    return _assembled(whole, [names, *part.flatten()[1:]], errors)
 
 
 def _grouped(
@@ -180,7 +180,7 @@ def _grouped(
         assert number is not None  # these kinds have it
         record = types.get(number)
         if record is None:
-            raise PrefixError(Fault("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
+            raise PrefixError(RowError("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
         return _class(selection(record) or record.value, version, size)
 
     return by_prefix(data, size, find)
@@ -215,10 +215,10 @@ def _structs(
     types: dict[int, Record],
     groups: list[Group],
     count: int,
-    faults: dict[int, Fault],
+    errors: dict[int, RowError],
     selection: Callable[[Record], Selection | None],
 ) -> pa.StructArray:
-    """A struct with a column for each type; what is broken is added to the faults."""
+    """A struct with a column for each type; what is broken is added to the errors."""
     children = {field.name: pa.nulls(count, field.type) for field in whole}
     for number, record in types.items():
         message = selection(record)
@@ -229,14 +229,14 @@ def _structs(
         for group in some:
             rows, wrong = decode_group(message, group)
             parts.append(rows)
-            faults.update(by_row_of_column(wrong, group.rows))
+            errors.update(by_row_of_column(wrong, group.rows))
         children[record.column] = scattered(count, all_versions_type(message), some, parts)
     return pa.StructArray.from_arrays([children[field.name] for field in whole], fields=list(whole))
 
 
-def _assembled(whole: pa.StructType, children: list[pa.Array], faults: dict[int, Fault]) -> DecodedRecords:
+def _assembled(whole: pa.StructType, children: list[pa.Array], errors: dict[int, RowError]) -> DecodedRecords:
     """The whole rows, null where one is broken or has no type."""
     names = children[0]
-    broken = pa.array([row in faults for row in range(len(names))]) if faults else pa.repeat(False, len(names))
+    broken = pa.array([row in errors for row in range(len(names))]) if errors else pa.repeat(False, len(names))
     rows = pa.StructArray.from_arrays(children, fields=list(whole), mask=pc.or_(broken, names.is_null()))
-    return DecodedRecords(rows, faults)
+    return DecodedRecords(rows, errors)

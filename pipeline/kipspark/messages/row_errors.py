@@ -1,4 +1,4 @@
-"""Faults: errors in single messages of a column."""
+"""Errors in single messages of a column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kipwire import DecodeError
 
-FAULT_TYPE = pa.struct(
+ERROR_TYPE = pa.struct(
     [
         ("message", pa.string()),
         ("version", pa.int16()),
@@ -19,7 +19,7 @@ FAULT_TYPE = pa.struct(
 )
 
 
-class Fault(NamedTuple):
+class RowError(NamedTuple):
     """Why bytes are not the message that they should be."""
 
     message: str
@@ -37,26 +37,26 @@ class Fault(NamedTuple):
         return f"{self.message}{version}: {self.path or 'message'} at byte {self.offset}: {self.reason}"
 
 
-def fault_of(error: DecodeError, start: int) -> Fault:
-    """An error as a fault, in bytes whose message begins at `start`."""
-    return Fault(error.message, error.version, error.path, start + error.offset, error.reason)
+def row_error_of(error: DecodeError, start: int) -> RowError:
+    """A decode error as a row error, in bytes whose message begins at `start`."""
+    return RowError(error.message, error.version, error.path, start + error.offset, error.reason)
 
 
-def by_row_of_column(faults: dict[int, Fault], rows: pa.Array) -> dict[int, Fault]:
-    """The faults of some rows of a column, by their numbers in the column.
+def by_row_of_column(errors: dict[int, RowError], rows: pa.Array) -> dict[int, RowError]:
+    """The errors of some rows of a column, by their numbers in the column.
 
     Args:
-        faults: by index among those rows.
+        errors: by index among those rows.
         rows: the numbers of those rows in the column.
     """
-    if not faults:
+    if not errors:
         return {}
     numbers = rows.to_pylist()
-    return {numbers[row]: fault for row, fault in faults.items()}
+    return {numbers[row]: error for row, error in errors.items()}
 
 
-def fault_array(faults: dict[int, Fault], count: int) -> pa.StructArray:
-    """The faults by row as a column of `count` rows."""
-    if not faults:
-        return pa.nulls(count, FAULT_TYPE)
-    return pa.array([faults[row]._asdict() if row in faults else None for row in range(count)], FAULT_TYPE)
+def error_array(errors: dict[int, RowError], count: int) -> pa.StructArray:
+    """The errors by row as a column of `count` rows."""
+    if not errors:
+        return pa.nulls(count, ERROR_TYPE)
+    return pa.array([errors[row]._asdict() if row in errors else None for row in range(count)], ERROR_TYPE)
