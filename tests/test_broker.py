@@ -261,7 +261,7 @@ def test_metadata_is_what_the_broker_describes(spark: SparkSession, done: Done, 
     }
     assert found == expected
     topics = Counter((row["topic"], row["removed"] is None) for row in rows(table(report, "topics")))
-    removed = () if is_cut else (traffic.GONE, traffic.AGAIN)  # a snapshot does not tell of what was there once
+    removed = () if is_cut else (traffic.GONE, traffic.AGAIN)  # a snapshot does not have what was removed
     assert topics == {(topic["name"], True): 1 for topic in described} | {(name, False): 1 for name in removed}
     dynamic = {
         (kind, resource, name, one["value"])

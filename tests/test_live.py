@@ -151,7 +151,7 @@ def test_client_settings_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def consumed(spark: SparkSession) -> DataFrame:
-    """Records as a consumer is told of them."""
+    """Records as a consumer receives them."""
     log = spark.read.format("kafka_log").option("topics", offsets.TOPIC).load(str(SEGMENTS))
     columns = ["topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers", "is_control"]
     return log.select(*columns)
@@ -163,8 +163,8 @@ def test_groups_stand_by_the_ends_of_now(spark: SparkSession, consumed: DataFram
     ends_now = spark.createDataFrame(
         [("orders", 0, 1000), ("orders", 1, 5)], "topic string, partition int, end_offset long"
     )
-    stand = offsets.latest_with_ends(commits, ends_now).where(sf.col("group").isin("kp-group", "java-new"))
-    found = {(row["group"], row["partition"]): row.asDict() for row in stand.collect()}
+    latest = offsets.latest_with_ends(commits, ends_now).where(sf.col("group").isin("kp-group", "java-new"))
+    found = {(row["group"], row["partition"]): row.asDict() for row in latest.collect()}
     assert (found["kp-group", 0]["offset"], found["kp-group", 0]["lag"]) == (323, 1000 - 323)
     assert (found["java-new", 1]["offset"], found["java-new", 1]["lag"]) == (511, 0)  # it is not below 0
     gone = found["kp-group", 2]

@@ -1,4 +1,4 @@
-"""Captured packets: every frame comes back, whatever has happened to its segments, and what is missing is told."""
+"""Captured packets: every frame comes back, even if its segments were damaged, and what is missing is reported."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_pcapng_with_interfaces_of_several_kinds_is_read(tmp_path: Path, order: 
     assert (errors_of(found), frames_of(found)) == ([], shipped_frames())
     late = [one.time - row["timestamp_ns"] for one, row in zip(found, shipped(), strict=True)]
     assert -1000 < min(late) <= max(late) == 0
-    # A file may have sections one behind the other, each with interfaces and a byte order of its own.
+    # A file may have sections one after the other, each with interfaces and a byte order of its own.
     half = len(segments) // 2
     sections = made.dump_ng(segments[:half], (made.RAW,), "<") + made.dump_ng(segments[half:], (made.COOKED,), ">")
     assert frames_of(found_in(tmp_path, sections)) == shipped_frames()
@@ -179,7 +179,7 @@ def test_pcapng_with_interfaces_of_several_kinds_is_read(tmp_path: Path, order: 
 def test_files_of_a_rotation_are_one_capture_in_order_of_time(tmp_path: Path, packed: bool) -> None:
     segments = list(made.segments(shipped(), Random(2), Disorder()))
     names = [f"dump.pcap{number or ''}" + (".gz" if packed else "") for number in range(12)]
-    # A ring of files (tcpdump -W) starts again with the first name, so names tell no order.
+    # A ring of files (tcpdump -W) starts again with the first name, so names give no order.
     for number, name in enumerate([*names[5:], *names[:5]]):
         data = made.dump(segments[number * len(segments) // 12 : (number + 1) * len(segments) // 12])
         (tmp_path / name).write_bytes(gzip.compress(data, 1) if packed else data)
@@ -213,7 +213,7 @@ def test_frames_are_rows_and_can_be_chosen(tmp_path: Path) -> None:
     assert numbers == expected != []
 
 
-# What is missing is told.
+# What is missing is reported.
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -226,10 +226,10 @@ def test_lost_segments_cost_no_frame_but_theirs_and_are_told(tmp_path: Path, see
     assert whole.total() > 0.9 * COUNT
     kept = Counter((row["connection"], row["direction"]) for row in shipped())
     numbers = connection_numbers(segments)
-    told = Counter((one.connection, one.direction) for one in found if one.frame is not None)
+    reported = Counter((one.connection, one.direction) for one in found if one.frame is not None)
     for (connection, direction), count in kept.items():
         number = numbers[connection]
-        if told[number, direction] < count:
+        if reported[number, direction] < count:
             of_connection = [one for one in found if one.connection == number and one.error]
             assert any(one.direction in (direction, None) for one in of_connection)
 
@@ -358,7 +358,7 @@ def test_a_size_that_no_frame_has_is_passed_over(tmp_path: Path, size: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("hello", "told"),
+    ("hello", "reported"),
     [
         (
             b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
@@ -368,13 +368,15 @@ def test_a_size_that_no_frame_has_is_passed_over(tmp_path: Path, size: int) -> N
     ],
 )
 @pytest.mark.parametrize("opened", [True, False])
-def test_other_traffic_is_told_once_a_connection(tmp_path: Path, hello: bytes, told: str, opened: bool) -> None:
+def test_other_traffic_is_reported_once_per_connection(
+    tmp_path: Path, hello: bytes, reported: str, opened: bool
+) -> None:
     talk = Talk(opened=opened).say(True, hello.ljust(25)).say(False, b"ok" * 10).say(True, b"more?")
     kafka = Talk(CLIENT + 1).ask(1).answer(1)
     found = found_in(tmp_path, made.dump([*talk.segments, *kafka.segments]))
     assert len(ids(found)) == 2
     (error,) = errors_of(found)
-    assert error.startswith(told)
+    assert error.startswith(reported)
 
 
 def rows_of(tmp_path: Path) -> list[pa.RecordBatch]:

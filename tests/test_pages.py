@@ -82,9 +82,9 @@ def test_the_terminal_gets_data_as_text(capsys: pytest.CaptureFixture[str]) -> N
     assert out.getvalue().count("[/red]·]0;x·[link=a]b") == 4
     say(f"Page: {name}")
     complain(f"{name}: there is no such file\nand more \ud800")
-    told = capsys.readouterr()
-    assert told.out == "Page: [/red]·]0;x·[link=a]b\n"
-    assert told.err == "kipspark: [/red]·]0;x·[link=a]b: there is no such file\nand more ·\n"
+    printed = capsys.readouterr()
+    assert printed.out == "Page: [/red]·]0;x·[link=a]b\n"
+    assert printed.err == "kipspark: [/red]·]0;x·[link=a]b: there is no such file\nand more ·\n"
 
 
 # Tables, without Spark: frames that write a file.

@@ -39,7 +39,7 @@ MESSAGES = (
 
 
 def forget_functions() -> None:
-    """Let the functions of columns be made anew."""
+    """Make the column functions again."""
     made = (functions._strict, functions._lenient, functions._encoder)
     for cached in (*made, functions._strict_records, functions._lenient_records):
         cached.cache_clear()

@@ -277,7 +277,7 @@ def test_permissive_keeps_all_good_messages_and_explains_each_broken_one(spark: 
 
 def test_with_message_gives_what_the_column_functions_give(spark: SparkSession, log: DataFrame) -> None:
     some = log.where("topic = '__consumer_offsets' and not is_control").select("timestamp", "offset", "key", "value")
-    arguments: dict[str, Any] = {"mode": "PERMISSIVE", "fields": ["offset", "metadata"]}  # most are no commits
+    arguments: dict[str, Any] = {"mode": "PERMISSIVE", "fields": ["offset", "metadata"]}  # most are not commits
     expected = some.select(
         "timestamp",
         "offset",

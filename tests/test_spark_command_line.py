@@ -55,10 +55,10 @@ def test_what_cannot_be_done_is_refused_before_spark_starts(
     with pytest.raises(SystemExit) as end:
         cli.main()
     assert end.value.code == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert len(told.err.splitlines()) == 1
-    assert re.search(wrong, told.err)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == 1
+    assert re.search(wrong, printed.err)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "kept"]
 
 

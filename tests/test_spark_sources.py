@@ -125,8 +125,8 @@ def test_a_broken_batch_costs_no_other_one(segment: Segment, damage: str) -> Non
     with pytest.raises(DecodeError, match=rf"at byte {starts[7]}|at byte {starts[7] + 8}|at byte {starts[7] + 17}"):
         offsets_in(splits)
     found = offsets_in(splits, Wanted(permissive=True))[0]
-    behind = [] if damage == "length" else list(range(116, 200))  # with no length nothing tells where the next one is
-    assert found == [*range(100, 114), None, *behind]
+    after = [] if damage == "length" else list(range(116, 200))  # without a length nothing says where the next one is
+    assert found == [*range(100, 114), None, *after]
 
 
 def test_places_without_segments_are_named(tmp_path: Path) -> None:

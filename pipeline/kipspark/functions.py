@@ -78,9 +78,8 @@ def error_of_message(
 ) -> Column:
     """What is wrong with the messages of a column: a struct of message, version, path, offset and reason.
 
-    Null where nothing is wrong. With the arguments of a `from_message` in the mode PERMISSIVE beside it, Spark decodes
-    once
-    for both. The offset counts from the start of the given bytes.
+    Null where nothing is wrong. Together with a `from_message` of the same arguments in the mode PERMISSIVE, Spark
+    decodes once. The offset counts from the start of the given bytes.
 
     Raises:
         KipwireError: as `from_message`.
@@ -97,7 +96,7 @@ def to_message(
         rows: structs with the columns of the message. Those of tagged fields may be missing. A field that a version
             does not have must be null or have its default, or be ignorable, by the rule of `kipwire.convert`.
         message: name of the message.
-        version: that of all rows. None: each row's `_version`, which is also written before the message.
+        version: that of all rows. None: each row's `_version`; the bytes that give it are written before the message.
         package: the generated package that has the message.
         mode: FAILFAST stops at a row that cannot be written, with the field's path. PERMISSIVE gives null for it.
 

@@ -97,7 +97,7 @@ def _publish(made: Path, out: Path, names: Iterable[str]) -> None:
             done.append(name)
     except BaseException as error:
         for ours in done:
-            (out / ours).rename(made / ours)  # only this run's
+            (out / ours).rename(made / ours)  # only tables of this run
         if isinstance(error, FileExistsError):
             raise JobError(
                 f"{out / name}: another run has written it meanwhile, and nothing is overwritten; choose another folder"

@@ -100,7 +100,7 @@ def _versions(version: int, count: int) -> pa.Array:
 
 
 def scattered(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:
-    """A column of `count` rows, which has the rows of groups at their numbers, and null elsewhere."""
+    """A column of `count` rows: the rows of groups at their row numbers, and null elsewhere."""
     if len(groups) == 1 and len(groups[0].rows) == count:
         return parts[0]
     if not groups:

@@ -37,7 +37,7 @@ class Group(NamedTuple):
 
     cls: type[Message]
     rows: pa.Array
-    """Their numbers in the column, ascending."""
+    """Their row numbers in the column, ascending."""
     bodies: pa.Array
     """The messages, without the bytes before them."""
     starts: list[int] | int
@@ -57,7 +57,7 @@ class Grouped(NamedTuple):
 
 
 class PrefixError(Exception):
-    """The bytes before a message do not name a known one."""
+    """The bytes before a message do not give a known message."""
 
     def __init__(self, row_error: RowError) -> None:
         super().__init__(row_error)

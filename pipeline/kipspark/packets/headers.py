@@ -81,7 +81,7 @@ def address(endpoint: bytes) -> str:
 def _in_ip4(data: bytes, at: int) -> Segment | None:
     first = data[at]
     if first >> 4 != 4:
-        raise Unreadable("there is no IP header, although the link type says so")
+        raise Unreadable("there is no IP header, but the link type says so")
     if data[at + 9] != _TCP:
         return None
     if _SHORT.unpack_from(data, at + 6)[0] & 0x3FFF:
@@ -94,7 +94,7 @@ def _in_ip4(data: bytes, at: int) -> Segment | None:
 
 def _in_ip6(data: bytes, at: int) -> Segment | None:
     if data[at] >> 4 != 6:
-        raise Unreadable("there is no IP header, although the link type says so")
+        raise Unreadable("there is no IP header, but the link type says so")
     total = _SHORT.unpack_from(data, at + 4)[0]
     kind, start = data[at + 6], at + 40
     for _ in range(_MOST_EXTENSIONS):

@@ -22,7 +22,7 @@ class Captures(NamedTuple):
 
 
 def find_captures(root: str) -> Captures:
-    """The captures at a place: a file of packets, the folder of a capture, or a folder above such folders.
+    """The captures at a path: a file of packets, the folder of a capture, or a folder above such folders.
 
     The files of packets of one folder are one capture, since tcpdump continues in another file when one is full.
 
