@@ -71,7 +71,9 @@ def test_a_missing_artifact_is_named_and_nothing_is_left(cache: Path, tmp_path: 
     repository, version = tmp_path / "maven", pyspark.__version__
     token_provider = ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", version)
     publish(repository, "org.apache.spark", CONNECTOR, version, (token_provider,))
-    with pytest.raises(JobError, match=f"has no {':'.join(token_provider)}.*pyspark=={connector.TRIED}"):
+    with pytest.raises(
+        JobError, match=f"does not have {':'.join(token_provider)}.*pyspark=={connector.TESTED_VERSION}"
+    ):
         fetch(repository.as_uri())
     assert list(folder().parent.iterdir()) == []
 

@@ -23,7 +23,7 @@ from kafka.admin import (
 
 import broker_traffic as traffic
 from kipspark import java
-from kipspark.connector import TRIED
+from kipspark.connector import TESTED_VERSION
 from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.segments import find_segments
 from kipspark.sources.splits import cut
@@ -79,11 +79,11 @@ class Spark(NamedTuple):
 def live_spark() -> Spark:
     """Made once, and kept in build/."""
     java.use_java()
-    spark = Spark(ROOT / "build" / f"spark-{TRIED}")
+    spark = Spark(ROOT / "build" / f"spark-{TESTED_VERSION}")
     ready = spark.folder / ".ready"
     if not ready.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(spark.folder)], check=True, timeout=120)
-        packages = [f"pyspark=={TRIED}", "--editable", f"{ROOT}[spark]"]
+        packages = [f"pyspark=={TESTED_VERSION}", "--editable", f"{ROOT}[spark]"]
         pip = [str(spark.folder / "bin" / "pip"), "install", "--quiet", *packages]
         subprocess.run(pip, check=True, timeout=600)
         spark.run("kipspark", "connector")

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from kipspark import job_reports, samples
 from kipspark.client_config import client_options
-from kipspark.connector import TRIED, check_repository, connector_jars, fetch, name_of
+from kipspark.connector import TESTED_VERSION, check_repository, connector_jars, fetch, name_of
 from kipspark.console import show
 from kipspark.errors import JobError
 from kipspark.outputs import check_empty, check_file, check_folder, write_file, write_tables
@@ -150,8 +150,8 @@ def connector(
     for jar in sorted(folder.iterdir()):
         say(f"  {jar.name}")
     say('To use it in a session: SparkSession.builder.config("spark.jars", kipspark.connector_jars())')
-    if version != TRIED:
-        say(f"kipspark is tested with the connector of Spark {TRIED}, not with this version.")
+    if version != TESTED_VERSION:
+        say(f"kipspark is tested with the connector of Spark {TESTED_VERSION}, not with this version.")
 
 
 def _of_captures(report: Callable[[SparkSession, Path, str], Report]) -> Callable[..., None]:

@@ -22,7 +22,7 @@ from kipspark.java import use_java
 from kipspark.secrets import without_login
 
 CONNECTOR = "spark-sql-kafka-0-10_2.13"
-TRIED = "4.0.0"
+TESTED_VERSION = "4.0.0"
 """The version of Spark, and so of the connector, that kipspark's tests run with."""
 
 _SECONDS = 600
@@ -137,7 +137,7 @@ def reason(text: str, repository: str) -> str:
         return (
             f"{repository}: does not have {', '.join(missing)}. The connector must have Spark's own version, which "
             f"is {pyspark.__version__}. Name a repository that has all of it (kipspark connector --repository URL), or "
-            f"install the version of Spark that kipspark is tested with: pip install pyspark=={TRIED}"
+            f"install the version of Spark that kipspark is tested with: pip install pyspark=={TESTED_VERSION}"
         )
     return "\n".join([f"{repository}: the connector could not be fetched. Ivy says:", *text.strip().splitlines()[-5:]])
 
