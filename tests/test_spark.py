@@ -306,7 +306,7 @@ def test_with_message_refuses_what_cannot_be_before_anything_runs(spark: SparkSe
     refused("no binary column 'data'", "m", "data", "OffsetCommitValue")
     refused("several columns 'n'", "m", "value", "OffsetCommitValue", of=frame.select("value", "n", "n"))
     refused("'why' would be empty", "m", "value", "OffsetCommitValue", error="why")
-    refused("both .* 'm'", "m", "value", "OffsetCommitValue", mode="PERMISSIVE", error="m")
+    refused("name and error are both 'm'", "m", "value", "OffsetCommitValue", mode="PERMISSIVE", error="m")
     refused("has no field 'none'", "m", "value", "OffsetCommitValue", fields=["none"])
     refused("mode must be FAILFAST or PERMISSIVE", "m", "value", "OffsetCommitValue", mode="DROPMALFORMED")
 
@@ -482,7 +482,7 @@ def test_a_report_tells_where_the_metadata_is_from(spark: SparkSession, at: str 
             "2026-11-21T16:00:00Z",
             "nothing is known as of .*: the log begins at 2026-11-21 16:05:30",
         ),
-        ("orders", None, "no records of __cluster_metadata; its folder __cluster_metadata-0 is"),
+        ("orders", None, "no records of __cluster_metadata; the folder __cluster_metadata-0 is"),
     ],
 )
 def test_where_no_metadata_is_the_report_says_so(

@@ -124,7 +124,7 @@ def _golden_difference(line: dict[str, Any]) -> dict[str, str]:
     """By check, what differs in a row of `GOLDEN_SCHEMA`."""
     missing = [name for name, value in line.items() if value is None]
     if missing:
-        return {"line": f"is not a golden message: it has no readable {', '.join(missing)}"}
+        return {"line": f"is not a golden message: cannot read its {', '.join(missing)}"}
     data = line["bytes"]
     try:
         cls = registry_of(line["package"]).message(line["message"], line["version"])
