@@ -1,1 +1,1 @@
-"""Speed beside other libraries for the same wire protocol; needs the extra `bench`."""
+"""Speed compared with other libraries for the same wire protocol; needs the extra `bench`."""

@@ -22,9 +22,9 @@ class Sample:
     """The message's name in its spec."""
     version: int
     what: str = ""
-    """What tells it from another body of the same message and version, in a few words."""
+    """What distinguishes it from another body of the same message and version, in a few words."""
     make: Callable[[], bytes] | None = None
-    """Makes a body that is too large to be kept; None for one that stands in `data`."""
+    """Makes a body that is too large to be stored; None for one in `data`."""
 
     @property
     def key(self) -> str:
@@ -43,12 +43,12 @@ class Sample:
 
     @property
     def golden(self) -> bytes:
-        """The body; `data/README.md` tells who wrote it."""
+        """The body; `data/README.md` says who wrote it."""
         return self.make() if self.make else (DATA / f"{self.file}.bin").read_bytes()
 
 
 def metadata(partitions: int) -> bytes:
-    """A MetadataResponse v12 of one topic with so many partitions, each as the last one of `metadata_v12.bin`."""
+    """A MetadataResponse v12 of one topic with a number of partitions, each like the last one of `metadata_v12.bin`."""
     message: Any = kafka_messages.message("MetadataResponse", 12).decode((DATA / "metadata_v12.bin").read_bytes())
     message.topics[0].partitions = message.topics[0].partitions[-1:] * partitions
     return bytes(message.encode())

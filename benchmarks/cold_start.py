@@ -4,8 +4,8 @@ Interpreters that do nothing, that use kipwire and that use a peer are started i
 of how much longer one ran than the bare interpreter of the same round.
 
 All programs meet the same conditions, those of an ordinary installation: everything is compiled to byte code before,
-whatever this environment says about writing it, and `hypothesis` cannot be imported. It is here for tests only, and
-kio, which uses it where it is found, would take many times as long.
+even if this environment forbids writing it, and `hypothesis` cannot be imported. It is installed for tests only, and
+kio, which uses it if it is found, would take many times as long.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ColdStart:
 
 
 def measure(runs: int) -> list[ColdStart]:
-    """Start every program so many times, in turn; a first round, which compiles and fills caches, does not count."""
+    """Start every program a number of times, in turn, after a round that compiles and fills caches."""
     samples: dict[str, list[float]] = {name: [] for name in PROGRAMS}
     with tempfile.TemporaryDirectory() as byte_code:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -1,9 +1,9 @@
-"""Decode many messages, and batches of records, to Arrow columns and messages back, beside doing so row by row.
+"""Decode many messages, and batches of records, to Arrow columns and back, compared with doing so row by row.
 
     python -m benchmarks.columns [--rounds 7] [--seconds 0.2]
 
-Columns are made by the compiled kernel, if that is in use, and by the generated classes; the rows of kio are objects
-that nobody makes columns of. Everything is checked to give the messages back before it is timed. The tables go to the
+Columns are made by the compiled kernel, if that is in use, and by the generated classes; the rows of kio are objects,
+from which no columns are made. Everything is checked to give the messages back before it is timed. The tables go to the
 terminal and to benchmarks/RESULTS-columns.md.
 """
 
@@ -47,9 +47,9 @@ class Sample:
 
     message: Message
     kio: str = ""
-    """The module of kio that has it; empty for what is no request or response, which kio does not know."""
+    """The module of kio that has it; empty for what is not a request or response, which kio does not have."""
     label: str = ""
-    """What to tell it apart by, besides name and version."""
+    """What distinguishes it, in addition to name and version."""
 
     @property
     def name(self) -> str:
@@ -76,7 +76,7 @@ def samples() -> list[Sample]:
 
 
 def metadata(partitions: int) -> Message:
-    """Two brokers and a topic of so many partitions with two replicas each."""
+    """Two brokers and a topic of `partitions` partitions with two replicas each."""
     of = import_module("kafka_messages.metadata_response.v12")
     made = [
         of.MetadataResponsePartition(partition_index=i, leader_id=i % 2, replica_nodes=[0, 1], isr_nodes=[0, 1])

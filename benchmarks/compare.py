@@ -1,4 +1,4 @@
-"""Decode and encode messages beside other libraries, in Python and in other languages, in one run.
+"""Decode and encode messages with kipwire and other libraries, in Python and in other languages, in one run.
 
     python -m benchmarks.compare [--rounds 41] [--seconds 0.005] [--cold-runs 25] [--quick]
 

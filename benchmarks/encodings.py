@@ -1,4 +1,4 @@
-"""Sizes and times of KIP-625's encodings, beside the table of its text.
+"""Sizes and times of KIP-625's encodings, next to the table of its text.
 
 python -m benchmarks.encodings [--rounds 15] [--seconds 0.02]
 """

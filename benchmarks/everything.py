@@ -1,4 +1,4 @@
-"""Import of all classes in all versions, and how much code they are, beside kio, which has a module for each, too."""
+"""Import of all classes in all versions, and the size of their code, compared with kio."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Everything:
     seconds: float
     """To import all modules, compiled before; median."""
     memory_bytes: int
-    """What the process grew by, as Linux tells; median."""
+    """The growth of the process, as Linux reports it; median."""
 
 
 def measure(runs: int) -> list[Everything]:

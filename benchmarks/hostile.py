@@ -24,7 +24,7 @@ SIZE = 2000
 PACKAGES = ("kafka_messages", "kafka_records", "proposals")
 
 Make = Callable[[type[Struct], int], Struct]
-"""Makes a struct, which stands so deep."""
+"""Makes a struct at a depth."""
 
 
 class Attack(NamedTuple):
@@ -68,7 +68,7 @@ def _array_paths(cls: type[Struct], before: tuple[str, ...] = ()) -> Iterator[tu
 
 
 def _filled(cls: type[Message], path: tuple[str, ...], count: int, make: Make) -> bytes:
-    """A message with so many elements in one of its arrays; nothing where that cannot be written."""
+    """A message with `count` elements in one of its arrays; empty if that cannot be written."""
     try:
         message: Any = _smallest(cls, 0)
         item = message

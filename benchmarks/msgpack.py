@@ -1,6 +1,7 @@
 """Equal content in MessagePack, by msgspec: the fastest that Python has for typed messages of any format.
 
-The structs are made of the `ATTRIBUTES` of our classes, as arrays without names, which comes closest to Kafka's form.
+The structs are made from the `ATTRIBUTES` of kipwire's classes, as arrays without names, which comes closest to Kafka's
+form.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 from kipwire.structs import Field, Struct
 
 _TYPES: dict[str, type] = {"bool": bool, "string": str, "bytes": bytes, "records": bytes, "uuid": uuid.UUID}
-"""Primitives that are no numbers."""
+"""Primitives that are not numbers."""
 
 _STRUCTS: dict[type[Struct], type[msgspec.Struct]] = {}
 """Those that were made; an instance must be of the very class that its parent names."""

@@ -1,4 +1,4 @@
-"""A user's own spec, compiled a moment ago, against the same message as it is shipped."""
+"""A user's own spec, just compiled, against the same message as shipped."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The Python codecs that are compared, each behind the same small shape.
+"""The Python codecs that are compared, each with the same small interface.
 
-To add one, write a function that makes its `Codec` of a sample and put its `Peer` into `PEERS`; its `encode` must give
-the golden bytes back, unless it is for another format.
+To add one, write a function that makes its `Codec` from a sample, and put its `Peer` into `PEERS`; its `encode` must
+reproduce the golden bytes, unless it is for another format.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def codec_of(cls: type[Message], data: bytes) -> Codec:
 
 
 def interpreted_codec_of(cls: type[Message], data: bytes) -> Codec:
-    """The Python functions behind our methods, as they are without the kernel."""
+    """The Python functions of our methods, as without the kernel."""
     decode, encode = native.PYTHON_METHODS["decode"], native.PYTHON_METHODS["encode"]
     return Codec(decode=partial(decode, cls, data), encode=partial(encode, cls.decode(data)))
 

@@ -1,10 +1,10 @@
-"""Decode and encode record batches beside kafka-python, in plain Python, and aiokafka, compiled with Cython.
+"""Decode and encode record batches with kipwire, kafka-python (plain Python) and aiokafka (compiled with Cython).
 
     python -m benchmarks.records [--rounds 15] [--seconds 0.05]
 
 Every library must first give the records of the batch, and make a batch of them that has the same. The tables go to the
-terminal and to benchmarks/RESULTS-records.md. Ours is timed with the compiled kernel, where it is built, and without,
-each in a process of its own.
+terminal and to benchmarks/RESULTS-records.md. kipwire is timed with the compiled kernel, if it is built, and without,
+each in its own process.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def libraries() -> tuple[Library, ...]:
 
 
 def check(library: Library, batch: Batch) -> None:
-    """See that a library reads and writes the batch's records.
+    """Check that a library reads and writes the batch's records.
 
     Raises:
         WrongBytesError: it does not.

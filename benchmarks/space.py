@@ -1,4 +1,4 @@
-"""What message formats add to the contents of a batch, beside the table of the KIP-98 draft.
+"""What message formats add to the contents of a batch, next to the table of the KIP-98 draft.
 
 python -m benchmarks.space [--plot FILE]
 """
@@ -20,7 +20,7 @@ DRAFT_TABLE = {1: (34, 62), 3: (102, 96), 10: (340, 215), 50: (1700, 895), 100: 
 
 KEY = bytes(100)
 VALUE = bytes(1024 - len(KEY))
-"""The draft's contents: messages of 1 KiB, of which the key is 100 bytes."""
+"""The draft's contents: messages of 1 KiB, including a key of 100 bytes."""
 
 TIMESTAMP = 1_480_000_000_000
 """Milliseconds since 1970, when the draft was written; each message is a millisecond later than the one before."""
@@ -32,7 +32,7 @@ released, messages have no CRC, and timestamps take few bytes: a batch costs 61,
 
 
 def old_overhead(count: int) -> int:
-    """Bytes that format 1 adds to so many messages."""
+    """Bytes that format 1 adds to a number of messages."""
     entries = [
         MessageAndOffset(offset=number, timestamp=TIMESTAMP + number, key=KEY, value=VALUE) for number in range(count)
     ]
@@ -40,7 +40,7 @@ def old_overhead(count: int) -> int:
 
 
 def draft_overhead(count: int) -> int:
-    """Bytes that the KIP-98 draft adds to so many messages in one set."""
+    """Bytes that the KIP-98 draft adds to a number of messages in one set."""
     messages = [
         Message(timestamp=TIMESTAMP + number, offset_delta=number, key=KEY, value=VALUE) for number in range(count)
     ]
@@ -51,7 +51,7 @@ def draft_overhead(count: int) -> int:
 
 
 def released_overhead(count: int) -> int:
-    """Bytes that format 2, as it was released, adds to so many records in one batch."""
+    """Bytes that format 2, as released, adds to a number of records in one batch."""
     records = [Record(timestamp_delta=number, offset_delta=number, key=KEY, value=VALUE) for number in range(count)]
     batch = RecordBatch(
         last_offset_delta=count - 1,

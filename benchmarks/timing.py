@@ -1,7 +1,7 @@
-"""Times functions beside each other on a machine that is not quiet.
+"""Time functions fairly on a machine that is not quiet.
 
-A sample is a run of many calls. In every round each function gives one sample, one right behind the other, so that a
-noisy moment meets them alike; ratios are taken within a round, and their median is what counts.
+A sample is a run of many calls. In every round each function gives one sample, one right after the other, so that a
+noisy moment affects all alike; ratios are taken within a round, and their median is what counts.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from kipwire.tools import garbage
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Switch Python's cyclic garbage collector off, since it would stop whichever function it happens to meet."""
+    """Switch Python's cyclic garbage collector off, since it would slow down an arbitrary function."""
     gc.collect()
     with garbage.no_garbage_collection():
         yield
 
 
 def sample(function: Callable[[], object], calls: int) -> float:
-    """Seconds of this thread's processor time that one call takes, over so many calls in a row.
+    """Seconds of this thread's processor time per call, over `calls` calls in a row.
 
     Time in which another program had the processor does not count; no codec here waits or has threads of its own.
     """
@@ -37,11 +37,11 @@ def sample(function: Callable[[], object], calls: int) -> float:
 
 
 Sampler = Callable[[int], float]
-"""Makes so many calls in a row, here or in another program; the seconds that one took."""
+"""Makes a number of calls in a row, here or in another program; the seconds per call."""
 
 
 def calibrate(sampler: Sampler, seconds: float) -> int:
-    """How many calls take about so many seconds."""
+    """How many calls take about `seconds` seconds."""
     calls = 1
     while (taken := sampler(calls) * calls) < seconds / 4:
         calls *= 4

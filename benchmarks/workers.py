@@ -1,9 +1,10 @@
-"""Peers in other languages: small programs that time a round when they are asked to.
+"""Peers in other languages: small programs that time a round on request.
 
 A program reads lines of four words from its standard input, `OPERATION COUNT MESSAGE FILE`, and answers each with one
-line: `decode` and `encode` with the nanoseconds that so many calls took, `memory` with the bytes that one of so many
-decoded messages takes, and `check` with `true` if the message comes back byte for byte. So their rounds stand among
-those of the Python codecs. To add a language, write such a program and put its `Language` into `LANGUAGES`.
+line: `decode` and `encode` with the nanoseconds that COUNT calls took, `memory` with the bytes that one of COUNT
+    decoded messages takes, and `check` with `true` if the message comes back byte for byte. So their rounds alternate
+    with
+    those of the Python codecs. To add a language, write such a program and put its `Language` into `LANGUAGES`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Language:
 
 
 class NotBuiltError(Exception):
-    """A program cannot be built here; the text tells why."""
+    """A program cannot be built here; the text says why."""
 
 
 def _build_java() -> list[str]:
@@ -115,7 +116,7 @@ class Worker:
     bodies: Path
 
     def sample(self, operation: str, sample: Sample, calls: int) -> float:
-        """Seconds that one call takes, over so many calls in a row.
+        """Seconds per call, over `calls` calls in a row.
 
         Raises:
             ChildProcessError: the program ended.
@@ -123,7 +124,7 @@ class Worker:
         return int(self._ask(operation, sample, calls)) / calls / 1e9
 
     def memory(self, sample: Sample, count: int) -> int:
-        """Bytes that one decoded message takes when so many are kept.
+        """Bytes per decoded message, with `count` of them kept.
 
         Raises:
             ChildProcessError: the program ended.
@@ -143,7 +144,7 @@ class Worker:
     def _ask(self, operation: str, sample: Sample, count: int) -> str:
         requests, answers = self.process.stdin, self.process.stdout
         assert requests and answers, "both are pipes"
-        with suppress(BrokenPipeError):  # the missing answer tells
+        with suppress(BrokenPipeError):  # the missing answer is noticed
             print(operation, count, sample.key, self.bodies / f"{sample.file}.bin", file=requests, flush=True)
         answer = answers.readline().strip()
         if not answer:

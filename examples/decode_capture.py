@@ -4,7 +4,7 @@
 
 Every frame is decoded, encoded again and compared with what was captured. The output is a summary by API, after a line
 for each frame that differs; with `--all` there is a line for every frame, and all APIs are listed. The exit status
-is 0 if all frames came back byte for byte, 1 if any did not, 2 if the capture cannot be read or nobody reads the output
+is 0 if all frames came back byte for byte, 1 if any did not, 2 if the capture cannot be read or the output is not read
 to its end. examples/capture/README.md describes the format of a capture. Colours need `rich` and a terminal; everything
 else is kipwire and the standard library.
 """
@@ -46,7 +46,7 @@ APIS_IN_SUMMARY = 8
 
 
 class Frame(NamedTuple):
-    """One request or response as captured, and what the index says of it."""
+    """One request or response as captured, and its entry in the index."""
 
     entry: Entry
     data: bytes
@@ -137,7 +137,7 @@ def api_name(frame: Frame) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """The text in one line of at most so many characters."""
+    """The text as one line of at most `width` characters."""
     text = printable_line(text)  # what peers send must not steer a terminal
     return text if len(text) <= width else (text[: max(width - 1, 0)] + "…")[:width]
 

@@ -3,7 +3,7 @@
     python scripts/build_native.py [--into FOLDER] [--sanitize]
 
 It needs Cython, setuptools and a C compiler; without them it says what is missing and exits with 1. The path of the
-built file is the last line of the output. Nothing is done where the file is newer than its sources.
+built file is the last line of the output. Nothing is done if the file is newer than its sources.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "runtime" / "kernel"
 PACKAGE = ROOT / "runtime" / "kipwire"
 
-# Reading calls itself, and compilers then do not inline what it reads most values with, unless they have to.
+# Reading is recursive, and then compilers do not inline the functions that read most values, unless forced to.
 ALWAYS_INLINE = "-DCYTHON_INLINE=inline __attribute__((always_inline))"
 OPTIMIZED = ["-O3", "-g0", ALWAYS_INLINE] if os.name == "posix" else []
 SANITIZED = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Sets up, runs the main jobs on the data that the repo has, and says what to open next.
+# Sets up, runs the main jobs on data in the repo, and says what to open next.
 set -euo pipefail
 
 BIN=${VENV:-.venv}/bin
 PAGE=build/offsets.html
 
 cat <<'TEXT'
-kipwire's demo, on data of a real cluster that is part of the repo:
-  1. set up .venv where it is missing, and bring the generated classes up to date
+kipwire's demo, on data of a real cluster in the repo:
+  1. set up .venv if it is missing, and bring the generated classes up to date
   2. decode 2,186 frames of real clients and brokers, encode them again and compare the bytes
   3. read the brokers' log segments on Spark, and write a page on what the consumer groups did
 

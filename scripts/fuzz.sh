@@ -8,7 +8,7 @@ CC=$(bash "$(dirname "$0")/compiler.sh")
 export CC # for setuptools
 SEED=${FUZZ_SEED:-0}
 
-# The file of each target, and the name that it has there.
+# The name of each target, its file, and its name in that file.
 TARGETS=(
     "messages fuzz_native messages"
     "layouts fuzz_native layouts"
@@ -19,7 +19,7 @@ TARGETS=(
     "columns-ipc fuzz_columns ipc"
 )
 
-# Runs a target and leaves the last line, with the target's own name, beside its log.
+# Runs a target and writes its last line, with the target's own name, next to its log.
 fuzz() {
     local name=$1 file=$2 target=$3 status=0 line
     LD_PRELOAD=$("$CC" -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
@@ -28,8 +28,8 @@ fuzz() {
     line=$(tail -n 1 "$INTO/$name.log")
     if [[ $line == "$target: "*" inputs, "* ]]; then
         line="$name: ${line#"$target: "}"
-    else # it did not get to that line
-        line="$name: ended with exit status $status, by a report of a sanitizer or a crash"
+    else # it did not print that line
+        line="$name: ended with exit status $status, after a sanitizer report or a crash"
         [ "$status" != 0 ] || status=1
     fi
     [ "$status" = 0 ] || { cat "$INTO/$name.log" >&2; line="$line; see $INTO/$name.log"; }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Prints the home of a Java that Spark runs on (17 or newer), for JAVA_HOME; installs one if there is none.
+# Prints the home of a Java for Spark (17 or newer), for JAVA_HOME; installs one if there is none.
 set -euo pipefail
 
 OLDEST=17
-# What is downloaded where there is no package of Debian; the checksums below are its publisher's.
+# What is downloaded if Debian's package is not available; the checksums below are its publisher's.
 RELEASE=jdk-17.0.12+7
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/kipwire/java
 
@@ -39,7 +39,7 @@ download() (
     curl -fsSL --proto '=https' --proto-redir '=https' -o "$work/java.tar.gz" \
         "https://api.adoptium.net/v3/binary/version/$RELEASE/linux/$machine/jre/hotspot/normal/eclipse" || exit 1
     if ! echo "$sum  $work/java.tar.gz" | sha256sum --check --status; then
-        echo "What was downloaded is not Eclipse Temurin $RELEASE: its SHA-256 is another one than $sum" >&2
+        echo "The download is not Eclipse Temurin $RELEASE: its SHA-256 is not $sum" >&2
         exit 1
     fi
     mkdir "$work/unpacked"
@@ -49,5 +49,5 @@ download() (
 
 find_java && exit
 { bash "$(dirname "$0")/install.sh" "openjdk-$OLDEST-jre-headless" "Spark needs Java $OLDEST" || download; } && find_java && exit
-echo "Spark needs Java $OLDEST or newer: install one, or set JAVA_HOME to where one is" >&2
+echo "Spark needs Java $OLDEST or newer: install one, or set JAVA_HOME to its folder" >&2
 exit 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the virtual environment of a checkout: finds a Python that is new enough, installs what pyproject.toml asks for in
-# the versions of requirements-dev.lock.
+# Makes the virtual environment of a checkout: finds a new enough Python, installs what pyproject.toml requires in the
+# versions of requirements-dev.lock.
 set -euo pipefail
 
 PYTHON=${PYTHON:-python3}
@@ -17,7 +17,7 @@ for candidate in "$PYTHON" python3.13 python3.12 python3.11; do
     fi
 done
 if [ -z "${found:-}" ]; then
-    echo "kipwire needs Python 3.11 or newer; install one, or name one: make setup PYTHON=/path/to/python" >&2
+    echo "kipwire needs Python 3.11 or newer; install one, or set its path: make setup PYTHON=/path/to/python" >&2
     exit 2
 fi
 
@@ -26,11 +26,11 @@ if [ ! -x "$VENV/bin/python" ]; then
     if ! "$found" -m venv "$VENV" >/dev/null 2>&1; then
         rm -rf "$VENV"
         bash "$(dirname "$0")/install.sh" python3-venv "This Python cannot make virtual environments" || {
-            echo "This Python cannot make virtual environments: install its venv module, such as with apt-get install python3-venv" >&2
+            echo "This Python cannot make virtual environments: install its venv module, for example with apt-get install python3-venv" >&2
             exit 2
         }
         "$found" -m venv "$VENV"
     fi
 fi
-echo "Installing kipwire and what its development needs into $VENV (see pyproject.toml for why each is there)"
+echo "Installing kipwire and its development dependencies into $VENV (pyproject.toml says what each is for)"
 "$VENV/bin/pip" install --quiet --disable-pip-version-check --constraint requirements-dev.lock --editable '.[dev,bench]'

@@ -44,7 +44,7 @@ func load(name, file string) body {
 	check(err)
 	empty, known := messages[name]
 	if !known {
-		check(fmt.Errorf("%s is no known message", name))
+		check(fmt.Errorf("%s is not a known message", name))
 	}
 	var version int16
 	_, err = fmt.Sscanf(name[strings.LastIndex(name, "_v"):], "_v%d", &version)
@@ -70,7 +70,7 @@ func (body body) sample(operation string, calls int) time.Duration {
 			sink = body.message.AppendTo(nil)
 		}
 	default:
-		check(fmt.Errorf("%s is no operation", operation))
+		check(fmt.Errorf("%s is not an operation", operation))
 	}
 	return time.Since(start)
 }

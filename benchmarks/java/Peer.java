@@ -41,7 +41,7 @@ public final class Peer {
             short version = Short.parseShort(name.substring(name.lastIndexOf("_v") + 2));
             BiFunction<Readable, Short, Message> reader = MESSAGES.get(name);
             if (reader == null)
-                throw new IllegalArgumentException(name + " is no known message");
+                throw new IllegalArgumentException(name + " is not a known message");
             try {
                 byte[] wire = Files.readAllBytes(Path.of(file));
                 return new Body(wire, version, reader, decode(wire, version, reader));
@@ -80,7 +80,7 @@ public final class Peer {
                     for (int call = 0; call < calls; call++)
                         sink = encode();
                 }
-                default -> throw new IllegalArgumentException(operation + " is no operation");
+                default -> throw new IllegalArgumentException(operation + " is not an operation");
             }
             return System.nanoTime() - start;
         }

@@ -1,1 +1,1 @@
-"""The pipeline on Spark beside the other ways to get columns out of bytes. `python -m benchmarks.spark` runs it."""
+"""The pipeline on Spark, compared with other ways to get columns from bytes. `python -m benchmarks.spark` runs it."""

@@ -3,7 +3,7 @@
     python -m benchmarks.spark [--rows 1000000] [--rounds 3] [--only messages|logs|broken]
 
 Queries write to `noop`: all columns are made and thrown away. Processor time is that of the JVM and of all Python
-workers together; it is what the ratios compare, since it hardly feels what else the machine does. The tables go to the
+workers together; the ratios compare it, since other load on the machine hardly affects it. The tables go to the
 terminal and, if nothing was left out, to benchmarks/RESULTS-spark.md.
 """
 
@@ -34,7 +34,7 @@ from kipwire import native
 
 RESULTS = Path(__file__).parent.parent / "RESULTS-spark.md"
 AVRO = "4.1.1"
-"""The newest spark-avro that could be had when this was written; it works on Spark 4.3, too."""
+"""The newest spark-avro available when this was written; it also works on Spark 4.3."""
 FEW = 20_000
 """Rows for warming up, and for comparing values."""
 
@@ -47,7 +47,7 @@ def main() -> int:
     parser.add_argument("--only", choices=("messages", "logs", "broken"), help="one part; writes no file")
     options = parser.parse_args()
     if not native.in_use:
-        print(f"without the compiled kernel there is nothing to compare: {native.reason}", file=sys.stderr)
+        print(f"the compiled kernel is needed for this comparison: {native.reason}", file=sys.stderr)
         return 1
     warnings.simplefilter("ignore")
     spark = _session()
@@ -73,10 +73,10 @@ def main() -> int:
     how = (
         f"`local[2]`, two tasks. {options.rows:,} messages in Parquet; each method's columns are made and thrown away. "
         f"CPU is processor time of the JVM and of all Python workers together, median of {options.rounds} rounds after "
-        "a warm-up, the methods one behind the other in each round; rows a second are the best round's. Avro has equal "
-        "content: all fields, and no unknown tagged fields; that our columns, Avro's and the plain UDF's have the same "
+        "a warm-up, with all methods in each round; rows a second are the best round's. Avro has equal "
+        "content: all fields except unknown tagged ones. That our columns, Avro's and the plain UDF's have the same "
         "values is checked before. `plain UDF` decodes with the generated classes (and the compiled kernel) and "
-        "makes tuples of them. from_protobuf is not there: its jar could not be had for Spark 4."
+        "makes tuples of them. from_protobuf is missing: its jar was not available for Spark 4."
     )
     if options.only is None:
         text = markdown(tables, where, how, title="Results: Spark", command="make bench-spark")
@@ -144,7 +144,7 @@ def _rows(costs: dict[str, list[Cost]], count: int) -> list[tuple[str, ...]]:
 
 
 def _ratio(costs: dict[str, list[Cost]], one: str, other: str) -> float:
-    """How many times the processor time of another way one way takes, median over the rounds."""
+    """The processor time of one way divided by that of another, median over the rounds."""
     return median(a.cpu / b.cpu for a, b in zip(costs[one], costs[other], strict=True))
 
 

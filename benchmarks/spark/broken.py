@@ -1,4 +1,4 @@
-"""A million messages of which 10,000 are broken."""
+"""A million messages, 10,000 of them broken."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from benchmarks.spark.messages import COMMIT, write_messages
 from kipspark.cli import reason
 
 EVERY = 100
-"""One message in so many is cut short."""
+"""One in this many messages is cut short."""
 
 
 class WrongRowsError(Exception):
-    """Broken messages were not told of as they should be."""
+    """Broken messages were not reported as they should be."""
 
 
 def measure_broken(spark: SparkSession, folder: Path, count: int) -> Table:
@@ -60,7 +60,7 @@ def _messages(count: int) -> Iterator[bytes]:
 
 
 def _check(decoded: DataFrame, count: int) -> None:
-    """See that each good message is there with its value, and each broken one with what is wrong with it."""
+    """Check that each good message is there with its value, and each broken one with its error."""
     message, error = sf.col("message"), sf.col("error")
     found = decoded.agg(
         sf.count(message).alias("good"),

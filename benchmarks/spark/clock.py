@@ -1,4 +1,4 @@
-"""What a query costs: processor time of the whole session, and time on the wall."""
+"""What a query costs: processor time of the whole session, and wall-clock time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BETWEEN_LOOKS = 0.1
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one query."""
+    """The cost of one query."""
 
     cpu: float
     """Seconds of processor time, of the JVM and of all Python workers."""

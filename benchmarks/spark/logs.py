@@ -1,4 +1,4 @@
-"""Log folders of any size, and what reading them costs."""
+"""Log folders of any size, and the cost of reading them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDS = 3
 
 
 def write_log(folder: Path, compression: Compression, size: int) -> int:
-    """Segments of about so many bytes together, in several partitions; the number of records."""
+    """Write segments of about `size` bytes in total, in several partitions; the number of records."""
     batch = write_batch(_records(), compression=compression)
     segment_size = min(SEGMENT_BYTES, size // PARTITIONS)
     batches = segment_size // len(batch)
@@ -42,7 +42,7 @@ def write_log(folder: Path, compression: Compression, size: int) -> int:
 
 
 def _records() -> list[Record]:
-    """Records of some 110 bytes, a quarter of them with a header; values that a codec makes about half as long."""
+    """Records of about 110 bytes, a quarter of them with a header; values that a codec makes about half as long."""
     return [
         Record(
             offset=number,

@@ -27,7 +27,7 @@ from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kipwire import columns
 
 DISTINCT = 10_000
-"""Different messages; larger tables have them again and again, which no decoder here makes use of."""
+"""Different messages; larger tables repeat them, which no decoder here exploits."""
 FILES = 2
 """Files of a table: one for each task."""
 
@@ -40,12 +40,12 @@ class Kind:
     message: str
     version: int
     make: Callable[[int], bytes]
-    """The bytes of the message with a number, as they stand in a topic or on the wire."""
+    """The bytes of the message with a number, as they are in a topic or on the wire."""
     given: int | None
-    """The version to tell `from_message`; None where the bytes tell it."""
+    """The version to pass to `from_message`; None if the bytes include it."""
 
     def fields(self) -> tuple[str, ...]:
-        """All fields; without unknown tagged ones, for which Avro has no equal."""
+        """All fields; without unknown tagged ones, which Avro does not have."""
         return tuple(_leaves(self.type()))
 
     def type(self) -> pa.StructType:
@@ -81,7 +81,7 @@ KINDS = (COMMIT, METADATA)
 
 
 def _leaves(type_: pa.DataType) -> Iterator[str]:
-    """The paths of what has no fields of its own."""
+    """The paths of fields without inner fields."""
     for field in type_:
         inner = field.type.value_type if pa.types.is_list(field.type) else field.type
         if pa.types.is_struct(inner):
@@ -126,7 +126,7 @@ def write_messages(folder: Path, data: Iterator[bytes], count: int) -> None:
 
 
 def write_kind(spark: SparkSession, folder: Path, kind: Kind, count: int) -> tuple[DataFrame, DataFrame]:
-    """Tables of so many messages: as Kafka has them, and of equal content as Avro has them."""
+    """Tables of `count` messages: as Kafka's bytes, and with equal content as Avro's."""
     write_messages(folder / "kafka", cycle([kind.make(number) for number in range(DISTINCT)]), count)
     wire = spark.read.parquet(str(folder / "kafka"))
     decoded = wire.select(kipspark.from_message("data", kind.message, kind.given, fields=kind.fields()).alias("m"))

@@ -13,8 +13,8 @@ from pyspark.sql.types import StructType
 import kafka_messages
 import kipspark
 from benchmarks.spark.messages import COMMIT, Kind
-from kipspark.messages.choice import Choice
-from kipspark.messages.union import union_type
+from kipspark.messages.all_versions import all_versions_type
+from kipspark.messages.selection import Selection
 from kipspark.spark.types import struct_type
 
 FLOOR = "identity mapInArrow"
@@ -25,7 +25,7 @@ UDF = "plain UDF"
 
 
 def methods(spark: SparkSession, kind: Kind, wire: DataFrame, avro: DataFrame) -> dict[str, DataFrame]:
-    """By name: a table with a column that has all of the content; the floors have bytes."""
+    """By name: a table with a column that has all of the content; the floors have the bytes."""
     fields = kind.fields()
     return {
         "read Parquet": wire,
@@ -58,12 +58,12 @@ def equal_content(kind: Kind, wire: DataFrame, avro: DataFrame) -> bool:
 
 
 def _content_type(kind: Kind) -> StructType:
-    return struct_type(union_type(Choice("kafka_messages", kind.message, kind.version, kind.fields())))
+    return struct_type(all_versions_type(Selection("kafka_messages", kind.message, kind.version, kind.fields())))
 
 
 def _without_kernel(spark: SparkSession, make: Callable[[], DataFrame]) -> DataFrame:
     """A table whose Python workers go without the compiled kernel."""
-    environment = spark.sparkContext.environment  # that of the workers of all functions made from now on
+    environment = spark.sparkContext.environment  # used by the workers of all functions made from now on
     environment["KIPWIRE_NATIVE"] = "0"
     try:
         return make()
@@ -72,7 +72,7 @@ def _without_kernel(spark: SparkSession, make: Callable[[], DataFrame]) -> DataF
 
 
 def _plain_udf(kind: Kind) -> Any:
-    """What a user writes who has the classes and no `kipspark`: a message to nested tuples, row by row."""
+    """What a user with the classes but without `kipspark` writes: a message to nested tuples, row by row."""
     return sf.udf(_commit_row if kind is COMMIT else _metadata_row, _content_type(kind))
 
 

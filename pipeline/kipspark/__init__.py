@@ -6,7 +6,7 @@
     log = spark.read.format("kafka_log").option("topics", "__consumer_offsets").load("/var/lib/kafka")
     log.select(kipspark.from_coordinator("key", "value").alias("record")).select("record.key.offset_commit.*")
 
-`pip install kipwire[spark]` brings what it needs besides Java 17 or newer. See docs/spark.md.
+`pip install kipwire[spark]` installs what it needs, except Java 17 or newer. See docs/spark.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line `kipspark`: each job on one's own data, or on the samples that come with it."""
+"""The command line `kipspark`: each job runs on your own data, or on the samples that come with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from kipspark import commands, samples
+from kipspark import job_reports, samples
 from kipspark.errors import JobError
 from kipspark.report.console import show
 from kipspark.report.outputs import check_empty, check_file, check_folder, write_file, write_tables
@@ -26,7 +26,7 @@ from kipspark.report.report import Report, first_rows
 from kipspark.sources import extraction
 from kipspark.sources.options import Options
 from kipspark.spark.client_config import client_options
-from kipspark.spark.connector import TRIED, check_repository, connector_jars, fetch, name_of
+from kipspark.spark.connector import TESTED_VERSION, check_repository, connector_jars, fetch, name_of
 from kipspark.spark.session import is_submitted, open_session
 from kipwire import KipwireError
 from kipwire.tools.terminal import ERR, OUT, table_console
@@ -40,37 +40,37 @@ app = typer.Typer(
 )
 
 _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILINE)
-"""The line of a traceback that tells what was raised in a Python worker."""
+"""The line of a traceback that names the exception raised in a Python worker."""
 
 _OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
-"""What stands before the reason why a task failed in Java."""
+"""The text before the reason why a task failed in Java."""
 
 ReportOf = Callable[[SparkSession], Report]
 CommitsOf = Callable[[SparkSession], DataFrame]
 
 # Absolute, since Spark's workers have other working folders than the user.
-Place = Annotated[Path | None, typer.Argument(help="A folder; the sample data if none is given.", resolve_path=True)]
+LogFolder = Annotated[Path | None, typer.Argument(help="A folder; by default the sample data.", resolve_path=True)]
 Captures = Annotated[
     Path | None,
     typer.Argument(
-        help="A file of tcpdump (pcap, pcapng), or a folder of captures; the sample data if none is given.",
+        help="A tcpdump file (pcap, pcapng), or a folder of captures; by default the sample data.",
         resolve_path=True,
     ),
 ]
 Ports = Annotated[
-    str, typer.Option(help="In packets: the brokers' ports, with commas between; connections to others are left out.")
+    str, typer.Option(help="For packets: the brokers' ports, separated by commas; other connections are skipped.")
 ]
 Out = Annotated[
-    Path | None, typer.Option(help="Folder for the tables as Parquet files, one folder each.", resolve_path=True)
+    Path | None, typer.Option(help="Folder for the tables, each a subfolder of Parquet files.", resolve_path=True)
 ]
 Html = Annotated[Path | None, typer.Option(help="File for a page with charts and tables.")]
-Master = Annotated[str | None, typer.Option(help="Spark master; all cores of this machine if not given.")]
+Master = Annotated[str | None, typer.Option(help="Spark master; by default all cores of this machine.")]
 Remote = Annotated[str | None, typer.Option(help="Address of a Spark Connect server, such as sc://localhost.")]
 
 
 def main() -> None:
-    """Run the command line; what goes wrong is one message, and exit status 1."""
-    logging.disable()  # py4j logs what is told here, and with a traceback
+    """Run the command line. An error is one message and exit status 1."""
+    logging.disable()  # py4j would log the same errors with tracebacks
     try:
         app()
     except (KipwireError, PySparkException, Py4JJavaError, OSError) as error:
@@ -80,39 +80,41 @@ def main() -> None:
 
 @app.command()
 def offsets(
-    path: Place = None,
+    path: LogFolder = None,
     bootstrap_servers: Annotated[
-        str | None, typer.Option(help="Brokers such as localhost:9092: what is committed now, instead of a PATH.")
+        str | None, typer.Option(help="Brokers such as localhost:9092, to read present offsets from instead of a PATH.")
     ] = None,
     command_config: Annotated[
-        Path | None, typer.Option(help="File of settings for the client that asks the brokers.")
+        Path | None, typer.Option(help="Properties file for the client that connects to the brokers.")
     ] = None,
     out: Out = None,
     html: Html = None,
-    stream: Annotated[bool, typer.Option(help="Write commits to --out as they come; needs --checkpoint.")] = False,
+    stream: Annotated[bool, typer.Option(help="Write commits to --out as they arrive; needs --checkpoint.")] = False,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Where a stream keeps what it has read.", resolve_path=True)
+        Path | None, typer.Option(help="Folder in which a stream records what it has read.", resolve_path=True)
     ] = None,
-    every: Annotated[int | None, typer.Option(min=1, help="Seconds between two looks; once if not given.")] = None,
+    every: Annotated[
+        int | None, typer.Option(min=1, help="Seconds between two reads; by default it reads once.")
+    ] = None,
     master: Master = None,
     remote: Remote = None,
 ) -> None:
-    """Commits of groups, lag and membership, over time from log folders of brokers, or as it is now from brokers."""
+    """Commits, lag and members of consumer groups: over time from log folders, or at present from brokers."""
     if path is not None and bootstrap_servers is not None:
-        raise JobError("a PATH or --bootstrap-servers, not both")
+        raise JobError("give either a PATH or --bootstrap-servers, not both")
     if command_config is not None and bootstrap_servers is None:
-        raise JobError("--command-config is for the brokers of --bootstrap-servers")
+        raise JobError("--command-config needs --bootstrap-servers")
     jars = ""
     report_of: ReportOf
     commits_of: CommitsOf
     if bootstrap_servers is None:
-        place = path or samples.segments()
-        report_of = partial(commands.offsets_report, path=place)
-        commits_of = partial(commands.commits_of_folders, path=place)
+        folder = path or samples.segments()
+        report_of = partial(job_reports.offsets_report, path=folder)
+        commits_of = partial(job_reports.commits_of_folders, path=folder)
     else:
         options = client_options(command_config) if command_config else {}
-        report_of = partial(commands.live_offsets_report, bootstrap_servers=bootstrap_servers, options=options)
-        commits_of = partial(commands.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
+        report_of = partial(job_reports.live_offsets_report, bootstrap_servers=bootstrap_servers, options=options)
+        commits_of = partial(job_reports.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
         if remote is None and not is_submitted():
             jars = connector_jars()
     if stream:
@@ -122,7 +124,7 @@ def offsets(
         check_folder(checkpoint, "--checkpoint")
         spark = open_session(master, remote, jars)
         try:
-            commands.write_stream(commits_of(spark), out, checkpoint, every)
+            job_reports.write_stream(commits_of(spark), out, checkpoint, every)
         finally:
             spark.stop()
         return
@@ -131,24 +133,22 @@ def offsets(
 
 @app.command()
 def connector(
-    repository: Annotated[
-        str | None, typer.Option(help="Address of a Maven repository; Maven Central if not given.")
-    ] = None,
+    repository: Annotated[str | None, typer.Option(help="URL of a Maven repository; by default Maven Central.")] = None,
     allow_http: Annotated[
-        bool, typer.Option(help="Take jars by http://, which anybody on the way can change.")
+        bool, typer.Option(help="Accept jars over http://, which anyone on the network path can change.")
     ] = False,
 ) -> None:
-    """Fetch Spark's own Kafka connector, once, for --bootstrap-servers and kipspark.spark.live."""
+    """Fetch Spark's Kafka connector, which --bootstrap-servers and kipspark.spark.live need."""
     version = pyspark.__version__
     check_repository(repository, allow_http)
-    OUT.print(f"Fetching Spark's Kafka connector for pyspark {version} from {name_of(repository)} (some 10 MB)")
-    place = fetch(repository, allow_http=allow_http)
-    OUT.print(f"{place}:")
-    for jar in sorted(place.iterdir()):
+    OUT.print(f"Fetching Spark's Kafka connector for pyspark {version} from {name_of(repository)} (about 10 MB)")
+    folder = fetch(repository, allow_http=allow_http)
+    OUT.print(f"{folder}:")
+    for jar in sorted(folder.iterdir()):
         OUT.print(f"  {jar.name}")
-    OUT.print('Sessions get it by SparkSession.builder.config("spark.jars", kipspark.connector_jars())')
-    if version != TRIED:
-        OUT.print(f"kipspark is tried with the connector of Spark {TRIED}, not with this one.")
+    OUT.print('To use it in a session: SparkSession.builder.config("spark.jars", kipspark.connector_jars())')
+    if version != TESTED_VERSION:
+        OUT.print(f"kipspark is tested with the connector of Spark {TESTED_VERSION}, not with this version.")
 
 
 def _of_captures(report: Callable[[SparkSession, Path, str], Report]) -> Callable[..., None]:
@@ -168,39 +168,41 @@ def _of_captures(report: Callable[[SparkSession, Path, str], Report]) -> Callabl
 
 
 app.command("traffic", help="Clients, APIs, versions, sizes, latencies and errors, from captures.")(
-    _of_captures(commands.traffic_report)
+    _of_captures(job_reports.traffic_report)
 )
 
 
 @app.command()
 def extract(
-    path: Annotated[Path, typer.Argument(help="A file of tcpdump (pcap, pcapng), or a folder of such files.")],
-    out: Annotated[Path, typer.Option(help="Folder for the frames; there is none of that name yet.")],
+    path: Annotated[Path, typer.Argument(help="A tcpdump file (pcap, pcapng), or a folder of such files.")],
+    out: Annotated[Path, typer.Option(help="New folder for the frames; it must not exist yet.")],
     ports: Ports = "",
 ) -> None:
-    """Kafka's frames out of captured packets, in kipwire's own form: small, and read by many tasks at once."""
+    """Extract Kafka's frames from captured packets into kipwire's own format, which is smaller and read in parallel."""
     frames, faults = extraction.extract(path, out, Options("extract", {"ports": ports}, ("ports",)).ports("ports"))
     OUT.print(f"{counted(frames, 'frame')}: {out}")
     if faults:
-        OUT.print(f"{counted(faults, 'fault')}: {out / extraction.FAULTS}")
+        OUT.print(f"{counted(faults, 'error')}: {out / extraction.FAULTS}")
 
 
 @app.command()
 def metadata(
-    path: Place = None,
-    at: Annotated[str | None, typer.Option(help="Time in UTC, such as '2026-11-21 08:00:50'; the end if none.")] = None,
+    path: LogFolder = None,
+    at: Annotated[
+        str | None, typer.Option(help="Time in UTC, such as '2026-11-21 08:00:50'; by default the end.")
+    ] = None,
     out: Out = None,
     html: Html = None,
     master: Master = None,
     remote: Remote = None,
 ) -> None:
-    """Topics, partitions, leaders and configuration of a cluster as of a time, from its metadata log."""
+    """Topics, partitions, leaders and configuration of a cluster at a point in time, from its metadata log."""
     time = None if at is None else _time(at)
-    _run(lambda spark: commands.metadata_report(spark, path or samples.segments(), time), out, html, master, remote)
+    _run(lambda spark: job_reports.metadata_report(spark, path or samples.segments(), time), out, html, master, remote)
 
 
 app.command("encodings", help="What KIP-625's integer encodings would save, from captures.")(
-    _of_captures(commands.encodings_report)
+    _of_captures(job_reports.encodings_report)
 )
 
 
@@ -208,7 +210,7 @@ app.command("encodings", help="What KIP-625's integer encodings would save, from
 def conform(
     count: Annotated[int, typer.Option(min=1, help="Random messages of each version.")] = 100,
     seed: Annotated[int, typer.Option(help="The same seed gives the same messages.")] = 0,
-    package: Annotated[list[str] | None, typer.Option(help="Generated packages; Kafka's if none is given.")] = None,
+    package: Annotated[list[str] | None, typer.Option(help="Generated packages; by default Kafka's.")] = None,
     golden: Annotated[
         Path | None, typer.Option(help="Files of golden messages, as in tests/golden.", resolve_path=True)
     ] = None,
@@ -217,28 +219,28 @@ def conform(
     master: Master = None,
     remote: Remote = None,
 ) -> None:
-    """Whether encode, decode, JSON and columns agree; exit status 1 if anything differs."""
+    """Check that encode, decode, JSON and columns agree; exit status 1 if anything differs."""
     packages = package or ["kafka_messages"]
-    report = lambda spark: commands.conform_report(spark, packages, count, seed, golden)  # noqa: E731
+    report = lambda spark: job_reports.conform_report(spark, packages, count, seed, golden)  # noqa: E731
     if _run(report, out, html, master, remote):
         raise typer.Exit(1)
 
 
 def _time(text: str) -> datetime:
-    """A time as people write it, in UTC unless it says otherwise."""
+    """The time that a text gives, in UTC unless it names a zone."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise JobError(f"--at: {text!r} is no time; write one such as '2026-11-21 08:00:50', in UTC") from None
+        raise JobError(f"--at: {text!r} is not a valid time; write one such as '2026-11-21 08:00:50', in UTC") from None
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 def reason(error: BaseException) -> str:
-    """What to tell of an error: of one in a worker what was raised there, without the way it came."""
+    """The message to print for an error; for one in a Python worker, the exception without its traceback."""
     if isinstance(error, PySparkException):
         raised = _RAISED.findall(str(error))
         return raised[-1][1] if raised else str(error).partition("\n")[0]
-    if isinstance(error, Py4JJavaError):  # of Java that Spark has no words for: the line behind the first tells it
+    if isinstance(error, Py4JJavaError):  # a plain Java error: its second line has the reason
         return _OF_TASK.sub("", "".join(str(error).splitlines()[1:2]).removeprefix(": "))
     return str(error)
 
@@ -251,10 +253,10 @@ def _run(
     remote: str | None,
     jars: str = "",
 ) -> bool:
-    """Run a job in a session of its own; whether any of its tables has rows.
+    """Run a job in its own session, and return whether any of its tables has rows.
 
     Raises:
-        JobError: there is no place for its tables or its page.
+        JobError: its tables or its page cannot be written to the given paths.
     """
     if out is not None:
         check_empty(out)
@@ -268,13 +270,13 @@ def _run(
 
 
 def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
-    """Print a report, and write its tables and its page where they are wanted; whether any table has rows.
+    """Print a report, write its tables and page if wanted, and return whether any table has rows.
 
-    With a page, which has all tables, the terminal gets the first one alone.
+    If a page is written, which has all tables, only the first table is printed.
     """
     tables = [first_rows(table) for table in report.tables]
     show(table_console(), report, tables if html is None else tables[:1])
-    if out is not None:  # before the page, so that no fault of a chart costs them
+    if out is not None:  # before the page, so that a chart that fails does not lose them
         write_tables(out, report.tables)
         OUT.print(f"\nTables: {out}")
     if html is not None:

@@ -1,4 +1,4 @@
-"""What can go wrong in the pipeline besides the errors of kipwire itself."""
+"""The errors of the pipeline, in addition to those of kipwire itself."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from kipwire import KipwireError
 
 
 class SourceError(KipwireError):
-    """A place that cannot be read: there is nothing, it is something else, or an option makes no sense."""
+    """A path that cannot be read: it does not exist, it is something else, or an option is invalid."""
 
 
 class JobError(KipwireError):
-    """A job that cannot do what it was asked for; the text says what would be right."""
+    """A call or a job that cannot be done; the text says what would be right."""
 
 
 class BrokenMessageError(KipwireError):

@@ -1,4 +1,4 @@
-"""Ctrl-C as something to wait for, not as an exception in the middle of whatever runs."""
+"""Ctrl-C as an event to wait for, instead of an exception in the middle of a call."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from threading import Event
 
 @contextmanager
 def ctrl_c() -> Iterator[Event]:
-    """An event that Ctrl-C sets, in the main thread; a second one interrupts as always.
+    """An event that Ctrl-C sets, in the main thread; a second one interrupts as usual.
 
-    Spark's own handler raises KeyboardInterrupt while a call to Java is under way, which leaves that call broken.
+    Spark's own handler raises KeyboardInterrupt during a call to Java, which breaks that call.
     """
     pressed = Event()
 

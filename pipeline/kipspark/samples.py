@@ -1,4 +1,4 @@
-"""Sample data, so that every job runs without any of one's own: in an installed wheel, or in a checkout."""
+"""Sample data for every job, from an installed wheel or from a checkout."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _CHECKOUT = _PACKAGE.parent.parent
 
 
 def capture() -> Path:
-    """Frames of a small cluster and its clients; examples/capture/README.md tells what is in it."""
+    """Frames of a small cluster and its clients; examples/capture/README.md describes them."""
     return _first_existing(_PACKAGE / "samples" / "capture", _CHECKOUT / "examples" / "capture")
 
 
 def segments() -> Path:
-    """The log folder of a broker of the same cluster, a minute after it was made."""
+    """The log folder of a broker of the same cluster, a minute after it was created."""
     return _first_existing(_PACKAGE / "samples" / "segments", _CHECKOUT / "tests" / "data" / "segments")
 
 

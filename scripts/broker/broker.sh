@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts and stops a Kafka broker for tests: one process that is broker and controller (KRaft), on loopback alone.
+# Starts and stops a Kafka broker for tests: one process that is broker and controller (KRaft), on loopback only.
 # Its jars come from Maven Central, once, into the user's cache folder; its data is new with every start.
 set -euo pipefail
 
@@ -8,7 +8,7 @@ HOME_OF_BROKER=$(cd "$HERE/../.." && pwd)/build/broker
 PORT=${BROKER_PORT:-19092}
 CONTROLLER_PORT=$((PORT + 1))
 SECONDS_TO_START=60
-# Another pom is another folder, so that a new version never meets the jars of an old one.
+# Each pom has its own folder, so that a new version never uses the jars of an old one.
 JARS=${XDG_CACHE_HOME:-$HOME/.cache}/kipwire/broker/$(cksum <"$HERE/pom.xml" | cut -d ' ' -f 1)
 
 fail() {
@@ -73,11 +73,11 @@ PROPERTIES
 
 start() {
     if is_running; then
-        echo "The broker runs already, at 127.0.0.1:$PORT (process $(cat "$HOME_OF_BROKER/pid"))"
+        echo "The broker is already running at 127.0.0.1:$PORT (process $(cat "$HOME_OF_BROKER/pid"))"
         return
     fi
-    ! answers "$PORT" || fail "port $PORT is taken by another program; choose one with BROKER_PORT=29092"
-    ! answers "$CONTROLLER_PORT" || fail "port $CONTROLLER_PORT is taken by another program; choose others with BROKER_PORT=29092"
+    ! answers "$PORT" || fail "port $PORT is in use by another program; choose one with BROKER_PORT=29092"
+    ! answers "$CONTROLLER_PORT" || fail "port $CONTROLLER_PORT is in use by another program; choose others with BROKER_PORT=29092"
     use_java
     fetch_jars
     rm -rf "$HOME_OF_BROKER"
@@ -85,21 +85,21 @@ start() {
     write_properties
     local run=("$JAVA_HOME/bin/java" -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$JARS/*" -Dorg.slf4j.simpleLogger.defaultLogLevel=warn)
     "${run[@]}" kafka.tools.StorageTool format --standalone -t "$(cluster_id)" -c "$HOME_OF_BROKER/server.properties" \
-        >"$HOME_OF_BROKER/format.log" 2>&1 || fail "cannot make its data folder: see $HOME_OF_BROKER/format.log"
+        >"$HOME_OF_BROKER/format.log" 2>&1 || fail "cannot create its data folder: see $HOME_OF_BROKER/format.log"
     echo "Starting Kafka, broker and controller in one process"
-    # In a session of its own, so that Ctrl-C in this terminal does not end it.
+    # In its own session, so that Ctrl-C in this terminal does not end it.
     setsid nohup "${run[@]}" kafka.Kafka "$HOME_OF_BROKER/server.properties" </dev/null >"$HOME_OF_BROKER/server.log" 2>&1 &
     echo $! >"$HOME_OF_BROKER/pid"
     for ((tenths = 0; tenths < SECONDS_TO_START * 10; tenths++)); do
         if answers "$PORT"; then
-            echo "The broker runs at 127.0.0.1:$PORT, its logs are in $HOME_OF_BROKER/data; make broker-stop ends it"
+            echo "The broker is running at 127.0.0.1:$PORT; its logs are in $HOME_OF_BROKER/data; make broker-stop stops it"
             return
         fi
-        is_running || fail "it ended: $(tail -n 1 "$HOME_OF_BROKER/server.log")"
+        is_running || fail "Kafka ended: $(tail -n 1 "$HOME_OF_BROKER/server.log")"
         sleep 0.1
     done
     stop
-    fail "it did not answer within $SECONDS_TO_START seconds: see $HOME_OF_BROKER/server.log"
+    fail "Kafka did not answer within $SECONDS_TO_START seconds: see $HOME_OF_BROKER/server.log"
 }
 
 tool() {
@@ -115,7 +115,7 @@ cluster_id() {
 
 stop() {
     if ! is_running; then
-        echo "No broker runs"
+        echo "No broker is running"
         return
     fi
     local pid
@@ -134,5 +134,5 @@ case ${1:-} in
 start) start ;;
 stop) stop ;;
 tool) tool "${@:2}" ;; # such as: broker.sh tool org.apache.kafka.tools.TopicCommand --help
-*) fail "say start, stop, or tool with a class of Kafka and its arguments" ;;
+*) fail "usage: start, stop, or tool with a Kafka class and its arguments" ;;
 esac

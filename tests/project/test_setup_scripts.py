@@ -1,4 +1,4 @@
-"""Scripts that fetch or install what is missing: what they take and say, with stand-ins for commands."""
+"""Scripts that fetch or install what is missing: what they take and say, with substitutes for commands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(script: str, *arguments: str, env: dict[str, str]) -> subprocess.Complet
 
 
 def fake_java(tmp_path: Path, machine: dict[str, str]) -> tuple[Path, Path]:
-    """A script that finds no other Java than what is downloaded, and a download that is no Temurin."""
+    """A script that finds no other Java than what is downloaded, and a download that is not Temurin."""
     text = (SCRIPTS / "java.sh").read_text().replace("/usr/lib/jvm/*", str(tmp_path / "none"))
     copy = tmp_path / "scripts"
     copy.mkdir()
@@ -61,7 +61,7 @@ def test_java_that_has_another_checksum_is_not_unpacked(tmp_path: Path, machine:
     script, _ = fake_java(tmp_path, machine)
     done = run(str(script), env=machine)
     assert done.returncode == 2
-    assert "its SHA-256 is another one than" in done.stderr
+    assert "its SHA-256 is not " in done.stderr
     assert done.stdout == ""
     assert list((tmp_path / "cache" / "kipwire" / "java").iterdir()) == []
 
@@ -84,7 +84,7 @@ def test_a_package_is_installed_by_root_alone_and_said_so(tmp_path: Path, machin
     assert not (tmp_path / "installed").exists()
     done = run("install.sh", "maven", "Jars are fetched by Maven", env=machine | {"FAKE_USER": "0"})
     assert done.returncode == 0
-    assert "Jars are fetched by Maven; installing Debian's package maven by apt-get" in done.stderr
+    assert "Jars are fetched by Maven; installing Debian's package maven with apt-get" in done.stderr
     assert "KIPWIRE_INSTALL=no forbids it" in done.stderr
     assert "install -y" in (tmp_path / "installed").read_text()
 

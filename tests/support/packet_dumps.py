@@ -13,7 +13,7 @@ from typing import Any
 
 from kipspark.packets.headers import ACK, FIN, SYN
 from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import Chosen
+from kipspark.sources.frame_rows import FrameFilter
 from tests.support.places import ROOT
 
 CAPTURE = ROOT / "examples" / "capture"
@@ -75,7 +75,7 @@ class _Flow:
 def shipped_frames() -> list[dict[str, Any]]:
     """The rows of the example's capture, in its order."""
     (part,) = parts(CAPTURE / "frames.jsonl.gz", 1 << 40)
-    return [row for batch in read_frames(part, Chosen()) for row in batch.to_pylist()]
+    return [row for batch in read_frames(part, FrameFilter()) for row in batch.to_pylist()]
 
 
 def segments(frames: Sequence[dict[str, Any]], random: Random, disorder: Disorder) -> Iterator[Tcp]:

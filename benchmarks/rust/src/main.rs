@@ -50,7 +50,7 @@ impl<M: Decodable + Encodable + 'static> Work for Body<M> {
         match operation {
             "decode" => (0..calls).for_each(|_| drop(black_box(self.decode()))),
             "encode" => (0..calls).for_each(|_| drop(black_box(self.encode()))),
-            _ => panic!("{operation} is no operation"),
+            _ => panic!("{operation} is not an operation"),
         }
         start.elapsed().as_nanos()
     }
@@ -64,9 +64,9 @@ impl<M: Decodable + Encodable + 'static> Work for Body<M> {
     }
 }
 
-/// Bytes of memory that this process has; what an allocator has spare is small beside what is measured.
+/// Bytes of memory that this process has; what an allocator has spare is small compared with what is measured.
 fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").expect("Linux tells");
+    let text = std::fs::read_to_string("/proc/self/statm").expect("Linux reports memory");
     let pages: usize = text.split(' ').nth(1).and_then(|number| number.parse().ok()).expect("the second is a number");
     pages * 4096
 }
@@ -80,7 +80,7 @@ fn load(name: &str, file: &str) -> Box<dyn Work> {
         "api_versions_v3" => Body::<ApiVersionsResponse>::load(wire, 3),
         "offset_commit_v8" => Body::<OffsetCommitRequest>::load(wire, 8),
         "heartbeat_v4" => Body::<HeartbeatRequest>::load(wire, 4),
-        _ => panic!("{name} is no known message"),
+        _ => panic!("{name} is not a known message"),
     }
 }
 

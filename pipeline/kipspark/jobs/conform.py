@@ -1,4 +1,4 @@
-"""Whether all ways of reading and writing messages agree, over as many messages as wanted, on all executors.
+"""Whether all ways of reading and writing messages agree, over any number of messages, on all executors.
 
 Rows of cases in; rows of differences out, none when all is well.
 """
@@ -27,7 +27,7 @@ CASES_SCHEMA = pa.schema(
         ("count", pa.int32()),
     ]
 )
-"""So many random messages of one class, from a seed."""
+"""A number of random messages of one class, from a seed."""
 
 GOLDEN_SCHEMA = pa.schema(
     [
@@ -51,22 +51,22 @@ DIFFERENCES_SCHEMA = pa.schema(
         ("difference", pa.string()),
     ]
 )
-"""What differs: by which check, in the how manieth message of the case, of which bytes."""
+"""What differs: by which check, the number of the message in its case, and its bytes."""
 
 _SHOWN = 200
 
 
 def differences(cases: DataFrame) -> DataFrame:
-    """Random messages through encode, decode, JSON and columns: what does not come back the same.
+    """Random messages through encode, decode, JSON and columns: the rows of those that do not come back the same.
 
     Args:
-        cases: rows of `CASES_SCHEMA`; spread over as many tasks as they are partitions.
+        cases: rows of `CASES_SCHEMA`; each of their partitions is a task.
     """
     return cases.mapInArrow(check_random, struct_type(DIFFERENCES_SCHEMA))
 
 
 def golden_differences(corpus: DataFrame) -> DataFrame:
-    """Messages whose bytes are known through the same: what is not as it should be.
+    """Messages with known bytes through the same: the rows of those that differ.
 
     Args:
         corpus: rows of `GOLDEN_SCHEMA`.
@@ -94,13 +94,13 @@ def cases(packages: Iterable[str], count: int, seed: int) -> list[dict[str, Any]
 
 
 def check_random(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `DIFFERENCES_SCHEMA` from such of `CASES_SCHEMA`."""
+    """Rows of `DIFFERENCES_SCHEMA` from rows of `CASES_SCHEMA`."""
     for batch in batches:
         rows: list[dict[str, Any]] = []
         for case in batch.to_pylist():
             cls = registry_of(case["package"]).message(case["message"], case["version"])
             random = Random(case["seed"])
-            # Unknown tagged fields have no place in the JSON form, so only every other message has them.
+            # The JSON form has no unknown tagged fields, so only every other message has them.
             made = [random_message(cls, random, unknown=number % 2 == 1) for number in range(case["count"])]
             rows += [
                 {**{name: case[name] for name in ("package", "message", "version")}, **row}
@@ -110,13 +110,13 @@ def check_random(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def check_golden(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `DIFFERENCES_SCHEMA` from such of `GOLDEN_SCHEMA`."""
+    """Rows of `DIFFERENCES_SCHEMA` from rows of `GOLDEN_SCHEMA`."""
     for batch in batches:
         rows: list[dict[str, Any]] = []
         for number, line in enumerate(batch.to_pylist()):
-            place = {**{name: line[name] for name in ("package", "message", "version", "bytes")}, "number": number}
+            case = {**{name: line[name] for name in ("package", "message", "version", "bytes")}, "number": number}
             found = _golden_difference(line)
-            rows += [{**place, "check": check, "difference": text} for check, text in found.items()]
+            rows += [{**case, "check": check, "difference": text} for check, text in found.items()]
         yield pa.RecordBatch.from_pylist(rows, DIFFERENCES_SCHEMA)
 
 
@@ -124,7 +124,7 @@ def _golden_difference(line: dict[str, Any]) -> dict[str, str]:
     """By check, what differs in a row of `GOLDEN_SCHEMA`."""
     missing = [name for name, value in line.items() if value is None]
     if missing:
-        return {"line": f"is no golden message: nothing can be read as its {', '.join(missing)}"}
+        return {"line": f"is not a golden message: cannot read its {', '.join(missing)}"}
     data = line["bytes"]
     try:
         cls = registry_of(line["package"]).message(line["message"], line["version"])
@@ -165,7 +165,7 @@ def differing(cls: type[Message], made: list[Message]) -> Iterator[dict[str, Any
                 yield _row(check, number, data, text)
         if message.encoded_size() != len(data):
             yield _row(
-                "size", number, data, f"encoded_size is {message.encoded_size()}, and there are {len(data)} bytes"
+                "size", number, data, f"encoded_size is {message.encoded_size()}, but there are {len(data)} bytes"
             )
     try:
         through = columns.encode(cls, columns.decode(cls, encoded)).to_pylist()
@@ -187,11 +187,11 @@ def _through_json(cls: type[Message], message: Message, data: bytes) -> bytes:
 
 
 def _bytes_difference(expected: bytes, got: bytes) -> str:
-    """Where two byte strings begin to differ; "" where they do not."""
+    """Where two byte strings begin to differ; "" if they do not."""
     if expected == got:
         return ""
     at = next((i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b), min(len(expected), len(got)))
-    return f"{len(got)} bytes instead of {len(expected)}, and another one at byte {at}"
+    return f"{len(got)} bytes instead of {len(expected)}; the first difference is at byte {at}"
 
 
 def _row(check: str, number: int, data: bytes, text: str) -> dict[str, Any]:

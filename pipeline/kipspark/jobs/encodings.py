@@ -1,7 +1,7 @@
 """What KIP-625's encodings would save on real traffic, counted over any volume.
 
-Rows of `kafka_frames` in. It counts as `kipgen advise` does, with `kipwire.encodings`: each task for itself, then all
-counts of a message together.
+Rows of `kafka_frames` in. It counts like `kipgen advise`, with `kipwire.encodings`: first in each task, then all counts
+of a message together.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from kipspark.jobs.inspection import decode_frame
-from kipspark.messages.choice import KAFKA
+from kipspark.messages.selection import KAFKA
 from kipspark.spark.types import struct_type
 from kipwire import KipwireError, Message
 from kipwire.encodings import Counts, IntegerCounts, merge
@@ -24,9 +24,9 @@ from kipwire.tools.garbage import no_garbage_collection
 COUNTS_SCHEMA = pa.schema(
     [("message", pa.string()), ("messages", pa.int64()), ("not_decoded", pa.int64()), ("counts", pa.string())]
 )
-"""One row a message: how many there were, how many frames of its API could not be decoded, and the counts as JSON.
+"""One row per message: how many there were, how many frames of its API could not be decoded, and the counts as JSON.
 
-Where a capture of packets has something else instead of a frame, the message is "".
+For what is not a frame in a capture of packets, the message is "".
 """
 
 ADVICE_SCHEMA = pa.schema(
@@ -47,10 +47,10 @@ ADVICE_SCHEMA = pa.schema(
         ("saved", pa.int64()),
     ]
 )
-"""One row a field; docs/spark.md explains the columns."""
+"""One row per field; docs/spark.md explains the columns."""
 
 _UNKNOWN = ""
-"""Stands for the message where not even that can be told."""
+"""The name of a message that is not known."""
 
 
 def counts(frames: DataFrame) -> DataFrame:
@@ -69,7 +69,7 @@ def advice(counted: DataFrame) -> DataFrame:
 
 
 def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The counts of all frames that one task sees, a row a message."""
+    """The counts of all frames of one task, one row per message."""
     found: dict[str, Counts] = {}
     lost: dict[str, int] = defaultdict(int)
     kafka = registry_of(KAFKA)
@@ -94,7 +94,7 @@ def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def merge_counts(rows: pa.Table) -> pa.Table:
-    """The counts of one message, of which each task has given its own."""
+    """The counts of one message, merged from those of all tasks."""
     name = rows.column("message")[0].as_py()
     total = Counts(name)
     for text in rows.column("counts").to_pylist():
@@ -103,7 +103,7 @@ def merge_counts(rows: pa.Table) -> pa.Table:
 
 
 def advise(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `ADVICE_SCHEMA` from such of `COUNTS_SCHEMA`."""
+    """Rows of `ADVICE_SCHEMA` from rows of `COUNTS_SCHEMA`."""
     for batch in batches:
         rows = [
             {"message": name, "messages": messages, "path": path, **_advised(field)}
@@ -118,7 +118,7 @@ def advise(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _advised(field: IntegerCounts) -> dict[str, object]:
     sizes = field.sizes()
     now = next(iter(sizes.values()))  # fixed
-    best = min(sizes, key=lambda encoding: sizes[encoding])  # the first of equals, so fixed where nothing is gained
+    best = min(sizes, key=lambda encoding: sizes[encoding])  # the first of equals, so fixed if nothing is saved
     return {
         "type": field.type,
         "is_element": field.is_element,

@@ -1,4 +1,4 @@
-"""What there is to know of single frames without keeping their content: run by tasks, without Spark."""
+"""Facts about single frames, without their content. Spark's tasks run this; it does not use Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kafka_messages.enums import ErrorCode
-from kipspark.messages.choice import KAFKA
+from kipspark.messages.selection import KAFKA
 from kipwire import KipwireError, Message
 from kipwire.registry import Registry, registry_of
 from kipwire.structs import Struct
@@ -22,7 +22,7 @@ _CODES = pa.list_(
 _TAGS = pa.list_(pa.struct([("path", pa.string()), ("tag", pa.int32()), ("bytes", pa.int64())]))
 
 INSPECTED = ("frame", "error")
-"""Columns of `kafka_frames` whose place is taken by those of `FOUND_SCHEMA`."""
+"""Columns of `kafka_frames` that those of `FOUND_SCHEMA` replace."""
 
 FOUND_SCHEMA = pa.schema(
     [
@@ -35,7 +35,7 @@ FOUND_SCHEMA = pa.schema(
         ("fault", pa.string()),
     ]
 )
-"""What was found in a frame; docs/spark.md explains it. `frame_bytes` is null where the frame is not there."""
+"""What was found in a frame; docs/spark.md explains it. `frame_bytes` is null if there is no frame."""
 
 
 def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -69,7 +69,7 @@ def decode_frame(messages: Registry, direction: str, api_key: int, version: int,
 
 @cache
 def api_name(api_key: int) -> str:
-    """Such as `Fetch`; `API 99` where Kafka has none of that key."""
+    """The name of an API, such as `Fetch`; `API 99` if Kafka has none with that key."""
     messages = registry_of(KAFKA)
     for entry in map(messages.entry, messages.names()):
         if entry.versions and entry.type == "request" and entry.api_key == api_key:
@@ -110,10 +110,10 @@ def _found(
 
 
 def _look(item: Struct, path: str, codes: Counter[tuple[str, int]], tags: list[dict[str, Any]]) -> None:
-    """Gather the error codes other than 0 and the unknown tagged fields of a struct and of all that is in it."""
+    """Gather the error codes other than 0 and the unknown tagged fields of a struct and of all structs in it."""
     if item.FLEXIBLE and item._unknown_tagged_fields:
         tags += [{"path": path, "tag": tag, "bytes": len(data)} for tag, data in item._unknown_tagged_fields.items()]
-    for name, is_struct, is_array in _places(type(item)):  # type: ignore[arg-type]  # the class is hashable
+    for name, is_struct, is_array in _inspected_fields(type(item)):  # type: ignore[arg-type]  # the class is hashable
         value = getattr(item, name)
         where = f"{path}.{name}" if path else name
         if not is_struct:
@@ -125,7 +125,7 @@ def _look(item: Struct, path: str, codes: Counter[tuple[str, int]], tags: list[d
 
 
 @cache
-def _places(cls: type[Struct]) -> tuple[tuple[str, bool, bool], ...]:
+def _inspected_fields(cls: type[Struct]) -> tuple[tuple[str, bool, bool], ...]:
     """The fields that are error codes, or structs that may have some: name, whether it is a struct or an array."""
     return tuple(
         (field.name, field.struct is not None, field.array)

@@ -1,8 +1,8 @@
-"""The history of a cluster, from `__cluster_metadata`: what changed, and how things stood at a time.
+"""The history of a cluster, from `__cluster_metadata`: what changed, and what the state was at a time.
 
 Rows of `kafka_log` in, with each record once (see `replicas`), and those of `kafka_snapshot` for what was before the
-log begins. The log has one partition, and what it says depends on the order of its records: the window over
-transactions is over all of them, the others over those of one thing.
+log begins. The log has one partition, and its meaning depends on the order of its records: the window over transactions
+is over all of them, the others are over the records of one object.
 
     counting = with_snapshot(records(until(log, time)), until(snapshot, time))
 """
@@ -28,7 +28,7 @@ _CHANGE_NOTHING = ("NoOpRecord", _BEGIN, _END, _ABORT)
 
 
 def until(rows: DataFrame, time: datetime | None) -> DataFrame:
-    """The rows of `kafka_log` up to a time, or of `kafka_snapshot` if it has nothing later; all where it is None."""
+    """The rows of `kafka_log` up to a time, or of `kafka_snapshot` if it has nothing later; all if it is None."""
     return rows if time is None else rows.where(sf.col("timestamp") <= sf.lit(time))
 
 
@@ -36,7 +36,7 @@ def records(log: DataFrame) -> DataFrame:
     """The decoded records that count: offset, time and record. Those of aborted transactions do not count.
 
     Raises:
-        BrokenMessageError: when it is computed, at the first record that is broken.
+        BrokenMessageError: when it is computed, at the first broken record.
     """
     decoded = log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
         "offset", sf.col("timestamp").alias("time"), from_metadata("value").alias("record")
@@ -46,7 +46,7 @@ def records(log: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(sf.lit(0)).orderBy("offset")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     after = in_order.rowsBetween(1, Window.unboundedFollowing)
-    # The begin of a transaction may stand before the log; one without an end does not count yet.
+    # A transaction may begin before the log does; one without an end does not count yet.
     ends_with = sf.coalesce("after", sf.when(sf.col("before") == _BEGIN, _ABORT), sf.lit(_END))
     return (
         decoded.withColumn("before", sf.last(marker, ignorenulls=True).over(before))
@@ -59,11 +59,11 @@ def records(log: DataFrame) -> DataFrame:
 def with_snapshot(counting: DataFrame, snapshot: DataFrame) -> DataFrame:
     """The records of a snapshot, and those of the log that it does not cover: offset, time and record.
 
-    The records of the snapshot stand at the offset before its end. Their time is null: a snapshot does not tell it.
+    The records of the snapshot have the offset before its end. Their time is null: a snapshot does not have it.
 
     Args:
         counting: of `records`.
-        snapshot: rows of `kafka_snapshot`; none where the log says everything.
+        snapshot: rows of `kafka_snapshot`; none if the log has everything.
 
     Raises:
         BrokenMessageError: as `records`.
@@ -93,9 +93,9 @@ def changes(counting: DataFrame) -> DataFrame:
 
 
 def topics(counting: DataFrame) -> DataFrame:
-    """All topics there ever were: topic, topic_id, created, removed (null while there is one), partitions.
+    """All topics that ever existed: topic, topic_id, created, removed (null while it exists), partitions.
 
-    `created` is null where that was before the log begins; topics that were removed before are not there.
+    `created` is null if that was before the log begins; topics that were removed before are missing.
 
     Args:
         counting: of `with_snapshot`.
@@ -121,7 +121,7 @@ def topics(counting: DataFrame) -> DataFrame:
 def partition_history(counting: DataFrame) -> DataFrame:
     """Every state a partition was in: topic, topic_id, partition, time, offset, leader, replicas, isr, is_removed.
 
-    `time` is null for the state that a snapshot tells of.
+    `time` is null for a state from a snapshot.
 
     Args:
         counting: of `with_snapshot`.
@@ -166,7 +166,7 @@ def partition_history(counting: DataFrame) -> DataFrame:
 
 
 def partitions(history: DataFrame) -> DataFrame:
-    """How the partitions of existing topics stand: the last row of each, and how many changes in the log led there.
+    """The state of the partitions of existing topics: the last row of each, and the number of its changes in the log.
 
     Args:
         history: of `partition_history`.
@@ -215,7 +215,7 @@ def configs(counting: DataFrame) -> DataFrame:
         .agg(sf.max("removed_at").alias("removed_at"))
         .withColumn("resource_type", sf.lit("topic"))
     )
-    # With a topic its configuration goes; a null value is one that was set back to its default.
+    # A topic's configuration is removed with it; a null value was reset to its default.
     return (
         latest.join(removed, ["resource_type", "resource"], "left")
         .where(

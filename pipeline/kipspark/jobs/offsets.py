@@ -1,7 +1,7 @@
-"""Groups over time, from `__consumer_offsets`: what was committed, how far behind that was, who came and went.
+"""Groups over time, from `__consumer_offsets`: what was committed, with its lag, and who came and went.
 
 Rows of `kafka_log` in, with each record once (see `replicas`), and for exact results without those of transactions
-that were aborted (see `transactions`). Or rows of `kipspark.spark.live`, which tell of the present.
+that were aborted (see `transactions`). Or rows of `kipspark.spark.live`, which are about the present.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EPOCHS = {
     "ShareGroupMetadata": ("share", "share_group_metadata"),
     "StreamsGroupMetadata": ("streams", "streams_group_metadata"),
 }
-"""Likewise, of the records that tell a group's epoch."""
+"""The same for the records that have a group's epoch."""
 _MEMBER = ("member_id", "client_id", "client_host")
 _MEMBER_TYPE = f"struct<{','.join(f'{name}:string' for name in _MEMBER)}>"
 
@@ -37,8 +37,8 @@ def commits(log: DataFrame) -> DataFrame:
     """Every commit, on streams too.
 
     Columns: group, topic, partition, time, offset, leader_epoch, metadata, is_deleted, is_transactional, log_partition,
-    log_offset. `offset` is the next one that the group would read; it is null where the commit was deleted.
-    `is_transactional` is there where the log tells it.
+    log_offset. `offset` is the next one that the group would read; it is null if the commit was deleted.
+    `is_transactional` is there if the log has it.
     """
     record = from_coordinator("key", "value", types=[_COMMIT])
     key, value = sf.col("record.key.offset_commit"), sf.col("record.value.offset_commit")
@@ -54,7 +54,7 @@ def commits(log: DataFrame) -> DataFrame:
             value["leader_epoch"].alias("leader_epoch"),
             value["metadata"].alias("metadata"),
             value.isNull().alias("is_deleted"),
-            *_told(log),
+            *_known_columns(log),
             sf.col("log_partition"),
             sf.col("log_offset"),
         )
@@ -62,9 +62,9 @@ def commits(log: DataFrame) -> DataFrame:
 
 
 def ends(log: DataFrame) -> DataFrame:
-    """How far the partitions of other topics had grown at what time: topic, partition, time, end_offset.
+    """The ends of the partitions of other topics over time: topic, partition, time, end_offset.
 
-    One row a batch. The time is the highest timestamp in it, as its producer or its broker set it.
+    One row per batch. The time is the highest timestamp in it, as its producer or its broker set it.
 
     Args:
         log: rows of `kafka_log`, read with `includeControl`, since control records take offsets too.
@@ -78,9 +78,9 @@ def ends(log: DataFrame) -> DataFrame:
 
 
 def with_lag(committed: DataFrame, grown: DataFrame) -> DataFrame:
-    """Commits with how far behind they were: `end_offset` of the partition at that time, and `lag`.
+    """Commits with their lag: `end_offset` of the partition at that time, and `lag`.
 
-    Both are null where nothing is known of the partition at that time. Clocks of producers and of brokers may differ:
+    Both are null if nothing is known of the partition at that time. Clocks of producers and of brokers may differ:
     a commit ahead of the end has a lag of 0.
 
     Args:
@@ -104,7 +104,7 @@ def with_lag(committed: DataFrame, grown: DataFrame) -> DataFrame:
 
 
 def latest(lagging: DataFrame) -> DataFrame:
-    """Where each group stands: group, topic, partition, offset, end_offset, lag, highest_lag, commits, first and last.
+    """The last commits: group, topic, partition, offset, end_offset, lag, highest_lag, commits, first and last.
 
     Commits that were deleted since are left out.
 
@@ -114,23 +114,23 @@ def latest(lagging: DataFrame) -> DataFrame:
     return _last(lagging, _of_last("end_offset"), _of_last("lag"), sf.max("lag").alias("highest_lag"))
 
 
-def standing(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
-    """Where each group stands now: as `latest`, without the highest lag, with the ends and the lag of the present.
+def latest_with_ends(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
+    """The last commits with present ends and lag: the columns of `latest`, without the highest lag.
 
-    Both are null where the topic, or that partition of it, does not exist any more.
+    Both are null if the topic, or that partition of it, no longer exists.
 
     Args:
         committed: of `commits`.
         ends_now: topic, partition and end_offset, such as those of `kipspark.live_ends`.
     """
-    stand = _last(committed).join(sf.broadcast(ends_now), ["topic", "partition"], "left").withColumn("lag", _lag())
-    return stand.select(
+    latest_now = _last(committed).join(sf.broadcast(ends_now), ["topic", "partition"], "left").withColumn("lag", _lag())
+    return latest_now.select(
         *("group", "topic", "partition", "offset", "end_offset", "lag", "commits", "first_commit", "last_commit")
     )
 
 
 def _last(committed: DataFrame, *more: Column) -> DataFrame:
-    """The last commit of each group for each partition, unless it was deleted, and more that is said of all of them."""
+    """The last commit of each group for each partition, unless it was deleted, and aggregates over all of them."""
     return (
         committed.groupBy("group", "topic", "partition")
         .agg(
@@ -205,13 +205,13 @@ def _coordinator_rows(log: DataFrame, record: Column) -> DataFrame:
         sf.col("partition").alias("log_partition"),
         sf.col("offset").alias("log_offset"),
         "timestamp",
-        *_told(log),
+        *_known_columns(log),
         record.alias("record"),
     )
 
 
-def _told(log: DataFrame) -> list[str]:
-    """What only some logs tell of a record: a live topic does not tell of transactions."""
+def _known_columns(log: DataFrame) -> list[str]:
+    """The columns that only some logs have: a live topic has nothing about transactions."""
     return [name for name in ("is_transactional",) if name in log.columns]
 
 
@@ -220,7 +220,7 @@ def _case(what: Column, texts: Mapping[str, str]) -> Column:
 
 
 def _value_of(types: Mapping[str, tuple[str, str]], take: Callable[[Column], Column]) -> Column:
-    """Something of the value of those types of records."""
+    """A part of the value of records of these types."""
     of_type = (
         sf.when(sf.col("record.type") == type_, take(sf.col(f"record.value.{column}")))
         for type_, (_, column) in types.items()
@@ -246,7 +246,7 @@ def _members() -> Column:
 
 
 def _member() -> Column:
-    """The one member that a record of another group is about; its client is unknown where it has left."""
+    """The one member that a record of another kind of group is about; its client is unknown if it has left."""
     columns = [column for _, column in _MEMBERS.values()]
     return sf.struct(
         sf.coalesce(*[f"record.key.{column}.member_id" for column in columns]).alias("member_id"),
@@ -263,14 +263,14 @@ def _none() -> Column:
 
 
 def _of_classic() -> Column:
-    """Who is new and who is missing, by the record before."""
+    """Who is new and who has left, compared with the record before."""
     joined = sf.transform(sf.array_except("members", "members_before"), lambda one: _events(sf.lit("joined"), one))
     left = sf.transform(sf.array_except("members_before", "members"), lambda one: _events(sf.lit("left"), one))
     return sf.when(sf.col("type") == _CLASSIC, sf.concat(joined, left)).otherwise(_none())
 
 
 def _of_member() -> Column:
-    """What became of the one member; a tombstone says that it has left."""
+    """The event of the one member; a tombstone means that it has left."""
     event = (
         sf.when(~sf.col("is_there") & sf.col("was_there"), "left")
         .when(sf.col("is_there") & sf.col("was_there"), "changed")

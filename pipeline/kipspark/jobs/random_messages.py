@@ -1,4 +1,4 @@
-"""Random messages of any class, the same ones for the same seed on every machine: run by tasks, without Spark."""
+"""Random messages of any class, the same for the same seed on every machine. Spark's tasks run this."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _TEXTS = ("", "a", "topic-1", "é", "日本語", "\U0001d11e", "\0", "x" * 126, 
 _BLOBS = (b"", b"\0", b"\xff" * 127, b"\x80" * 128, b"bytes")
 _FLOATS = (0.0, -0.0, 1.5, -2.25e300, 5e-324, float("inf"), float("-inf"))
 _DEEPEST = 6
-"""Structs inside of structs; further down there are only empty arrays."""
+"""The deepest nesting of structs; further down all arrays are empty."""
 
 
 def random_message(cls: type[S], random: Random, *, unknown: bool, depth: int = 0) -> S:
-    """A struct of a class, with edges of ranges and of lengths more often than chance would give.
+    """A struct of a class, with limits of ranges and lengths more often than by chance.
 
     Args:
-        cls: a generated class, of a message or of a struct in one; not of a layout.
-        random: where the chances come from.
+        cls: a generated class, of a message or of a struct in one; not of a record format.
+        random: the source of randomness.
         unknown: whether flexible structs may have tagged fields that no version knows.
-        depth: how many structs are around it.
+        depth: the number of structs around it.
     """
     item = cls(
         **{field.name: _value(field, random, unknown, depth) for field in cls.ATTRIBUTES if _is_set(field, random)}
@@ -38,7 +38,7 @@ def random_message(cls: type[S], random: Random, *, unknown: bool, depth: int = 
 
 
 def _is_set(field: Field, random: Random) -> bool:
-    """Tagged fields are left at their defaults now and then."""
+    """Whether to set a field: tagged ones are left at their defaults now and then."""
     return field.tag is None or random.random() < 0.7
 
 

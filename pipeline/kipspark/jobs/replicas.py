@@ -6,5 +6,5 @@ from pyspark.sql import DataFrame
 
 
 def without_copies(log: DataFrame) -> DataFrame:
-    """The rows of `kafka_log` with each record once, where the folders of several replicas were read."""
+    """The rows of `kafka_log` with each record once, if the folders of several replicas were read."""
     return log.dropDuplicates(["topic", "partition", "offset"])

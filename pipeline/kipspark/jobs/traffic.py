@@ -25,9 +25,9 @@ def inspected(frames: DataFrame) -> DataFrame:
 
 
 def exchanges(found: DataFrame) -> DataFrame:
-    """Requests with their responses, one row each; sizes and latency of the response are null where there is none.
+    """Requests with their responses, one row each; sizes and latency of the response are null if there is none.
 
-    Sizes are null, too, of frames that were not captured whole.
+    Sizes of frames that were not captured completely are null, too.
 
     Args:
         found: of `inspected`.
@@ -39,7 +39,7 @@ def exchanges(found: DataFrame) -> DataFrame:
             sf.max_by(sf.concat_ws(" ", "software_name", "software_version"), "timestamp_ns").alias("software"),
         )
     )
-    frames = found.where(sf.col("api_key").isNotNull())  # the others tell of bytes that are no frame
+    frames = found.where(sf.col("api_key").isNotNull())  # the others are about bytes that are not frames
     requests = frames.where(sf.col("direction") == "request").select(
         *_OF_EXCHANGE,
         "listener",
@@ -78,7 +78,7 @@ def by_client(paired: DataFrame) -> DataFrame:
 
 
 def by_api(paired: DataFrame) -> DataFrame:
-    """The same of all clients together, by API and version; `clients` counts their ids.
+    """The same for all clients together, by API and version; `clients` counts their ids.
 
     Args:
         paired: of `exchanges`.
@@ -117,10 +117,10 @@ def unknown_tags(found: DataFrame) -> DataFrame:
 
 
 def faults(found: DataFrame) -> DataFrame:
-    """What cannot be decoded, with the fault: frames, and what a capture of packets has instead of frames.
+    """What cannot be decoded, with the fault: frames, and what is not a frame in a capture of packets.
 
-    Columns: capture, number, connection, listener, direction, api, api_version, client_id, fault; what is no frame has
-    no number and no API.
+    Columns: capture, number, connection, listener, direction, api, api_version, client_id, fault; what is not a frame
+        has no number and no API.
 
     Args:
         found: of `inspected`.

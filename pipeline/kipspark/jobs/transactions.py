@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 _COMMIT = "0001"
-"""The type of a control record that commits, in hexadecimal; it stands behind the version, in the key."""
+"""The type of a control record that commits, in hexadecimal; it follows the version, in the key."""
 
 
 def committed(log: DataFrame) -> DataFrame:

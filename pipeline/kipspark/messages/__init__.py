@@ -1,1 +1,1 @@
-"""Columns of bytes as columns of messages and back, on Arrow arrays alone: what Spark's tasks run."""
+"""Columns of bytes to columns of messages and back, on Arrow arrays only, as Spark's tasks run it."""

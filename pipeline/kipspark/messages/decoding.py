@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipspark.errors import BrokenMessageError
-from kipspark.messages.choice import Choice
-from kipspark.messages.faults import Fault, by_place, fault_of
+from kipspark.messages.all_versions import VERSION, VERSION_TYPE, all_versions_type, fields_of
 from kipspark.messages.framing import Group, grouped
-from kipspark.messages.union import VERSION, VERSION_TYPE, fields_of, union_type
+from kipspark.messages.row_errors import RowError, by_row_of_column, row_error_of
+from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
 from kipwire import DecodeError, columns
 
@@ -23,65 +23,65 @@ class Decoded(NamedTuple):
 
     rows: pa.StructArray
     """Null where the bytes were, and where they are broken."""
-    faults: dict[int, Fault]
-    """What is wrong with the broken ones, by row."""
+    errors: dict[int, RowError]
+    """Why messages are broken, by row."""
 
 
-def decode(choice: Choice, data: pa.Array) -> Decoded:
-    """The messages of a column, whatever is wrong with some of them.
+def decode(selection: Selection, data: pa.Array) -> Decoded:
+    """The messages of a column; broken ones are null, with an error.
 
     Raises:
-        JobError: no column can be made of such messages.
-        KipwireError: as `Choice.classes`.
+        JobError: such messages cannot be a column.
+        KipwireError: as `Selection.classes`.
     """
-    groups, faults = grouped(choice, data)
-    parts = [decode_group(choice, group) for group in groups]
+    groups, errors = grouped(selection, data)
+    parts = [decode_group(selection, group) for group in groups]
     for group, part in zip(groups, parts, strict=True):
-        faults.update(by_place(part.faults, group.rows))
-    return Decoded(placed(len(data), union_type(choice), groups, [part.rows for part in parts]), faults)
+        errors.update(by_row_of_column(part.errors, group.rows))
+    return Decoded(scattered(len(data), all_versions_type(selection), groups, [part.rows for part in parts]), errors)
 
 
-def decode_strictly(choice: Choice, data: pa.Array) -> pa.StructArray:
+def decode_strictly(selection: Selection, data: pa.Array) -> pa.StructArray:
     """The messages of a column.
 
     Raises:
-        BrokenMessageError: the first message that is broken; the text tells its place, and shows its bytes.
+        BrokenMessageError: for the first broken message; the text has its location and its bytes.
         KipwireError: as `decode`.
     """
-    rows, faults = decode(choice, data)
-    raise_first(faults, data)
+    rows, errors = decode(selection, data)
+    raise_first(errors, data)
     return rows
 
 
-def raise_first(faults: dict[int, Fault], data: pa.Array) -> None:
-    """Raise the fault of the first row that has one, if any has.
+def raise_first(errors: dict[int, RowError], data: pa.Array) -> None:
+    """Raise the error of the first row that has one, if any.
 
     Raises:
         BrokenMessageError: that one.
     """
-    if faults:
-        row = min(faults)
+    if errors:
+        row = min(errors)
         content = data[row].as_py()
         shown = content[:_BYTES_SHOWN].hex() + ("..." if len(content) > _BYTES_SHOWN else "")
-        raise BrokenMessageError(f"{faults[row]} (of {len(content)} bytes: {shown})")
+        raise BrokenMessageError(f"{errors[row]} (of {len(content)} bytes: {shown})")
 
 
-def decode_group(choice: Choice, group: Group) -> Decoded:
-    """The messages of one class, as rows of the type for all versions; faults are by place in the group."""
-    rows = columns.decode(group.cls, group.bodies, fields_of(choice, group.cls), mode="null")
-    faults = {}
+def decode_group(selection: Selection, group: Group) -> Decoded:
+    """The messages of one class, as rows of the type for all versions; errors are by index in the group."""
+    rows = columns.decode(group.cls, group.bodies, fields_of(selection, group.cls), mode="null")
+    errors = {}
     if rows.null_count:
         for index in pc.indices_nonzero(rows.is_null()).to_pylist():
             try:
                 group.cls.decode(group.bodies[index].as_py())
             except DecodeError as error:
-                faults[index] = fault_of(error, group.start(index))
-    whole = union_type(choice)
-    if choice.version is not None:
-        return Decoded(rows.cast(whole), faults)
+                errors[index] = row_error_of(error, group.start(index))
+    whole = all_versions_type(selection)
+    if selection.version is not None:
+        return Decoded(rows.cast(whole), errors)
     validity = rows.is_valid().buffers()[1] if rows.null_count else None
     children = [_child(field, rows, group.cls.VERSION) for field in whole]
-    return Decoded(pa.Array.from_buffers(whole, len(rows), [validity], children=children), faults)
+    return Decoded(pa.Array.from_buffers(whole, len(rows), [validity], children=children), errors)
 
 
 def _child(field: pa.Field, rows: pa.StructArray, version: int) -> pa.Array:
@@ -95,12 +95,12 @@ def _child(field: pa.Field, rows: pa.StructArray, version: int) -> pa.Array:
 
 @lru_cache(maxsize=4)
 def _versions(version: int, count: int) -> pa.Array:
-    """So many times the same; kept, since nearly all of Spark's batches have as many rows."""
+    """A column of one version; cached, since nearly all of Spark's batches have the same number of rows."""
     return pa.repeat(pa.scalar(version, VERSION_TYPE), count)
 
 
-def placed(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:
-    """The rows of groups, each at its place in a column of `count` rows; null where no group has a row."""
+def scattered(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:
+    """A column of `count` rows: the rows of groups at their row numbers, and null elsewhere."""
     if len(groups) == 1 and len(groups[0].rows) == count:
         return parts[0]
     if not groups:

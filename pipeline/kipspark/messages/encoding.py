@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipspark.errors import BrokenMessageError, JobError
-from kipspark.messages.choice import Choice
-from kipspark.messages.dropping import kept_type, lost
+from kipspark.messages.all_versions import VERSION
 from kipspark.messages.framing import write_prefix
-from kipspark.messages.union import VERSION
+from kipspark.messages.lossy import kept_type, lossy_rows
+from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
 from kipwire import EncodeError, Message, columns
 
@@ -21,65 +21,66 @@ class Encoded(NamedTuple):
 
     data: pa.Array
     """Null where the row was, and where it cannot be written."""
-    faults: dict[int, str]
-    """What is wrong with those that cannot, by row."""
+    errors: dict[int, str]
+    """Why rows cannot be written, by row."""
 
 
-def encode(choice: Choice, rows: pa.StructArray) -> Encoded:
-    """The bytes of a column of messages, whatever is wrong with some of them.
+def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
+    """The bytes of a column of messages; rows that cannot be written are null, with an error.
 
-    With a version, they are the messages alone. Without one each row tells its own, and the bytes get before them what
-    tells it where such messages are stored.
+    With a version, the bytes are the messages alone. Without one, each row has its own version, and the bytes start
+    with
+    what stored messages have before them to say their version.
 
     Raises:
-        JobError: no row tells a version, or nothing tells the version of such a message.
+        JobError: the rows have no version, or such messages are stored without one.
         EncodeError: a column is missing, or is of a type that does not fit.
-        KipwireError: as `Choice.classes`.
+        KipwireError: as `Selection.classes`.
     """
-    versions = replace(choice, version=None).classes
-    if choice.version is not None:
-        return _encode(choice.classes[0], rows, versions)
+    versions = replace(selection, version=None).classes
+    if selection.version is not None:
+        return _encode(selection.classes[0], rows, versions)
     if rows.type.get_field_index(VERSION) < 0:
-        raise JobError(f"the rows of {choice.message} have no {VERSION}: give a version")
+        raise JobError(f"the rows of {selection.message} have no column {VERSION}; give a version")
     classes = {cls.VERSION: cls for cls in versions}
-    told = pc.struct_field(rows, VERSION)
-    places, parts = [], []
-    faults: dict[int, str] = {}
-    for version in told.unique().to_pylist():
-        chosen = pc.is_null(told) if version is None else pc.fill_null(pc.equal(told, version), False)
+    row_versions = pc.struct_field(rows, VERSION)
+    row_numbers, parts = [], []
+    errors: dict[int, str] = {}
+    for version in row_versions.unique().to_pylist():
+        chosen = pc.is_null(row_versions) if version is None else pc.fill_null(pc.equal(row_versions, version), False)
         here = pc.indices_nonzero(pc.and_(chosen, rows.is_valid()))
         if version in classes:
             data, wrong = _encode(classes[version], rows.take(here), versions)
             prefix = pa.scalar(write_prefix(classes[version]), data.type)
-            places.append(here)
+            row_numbers.append(here)
             parts.append(pc.binary_join_element_wise(prefix, data, pa.scalar(b"", data.type)))
             at = here.to_pylist() if wrong else []
-            faults.update({at[index]: text for index, text in wrong.items()})
+            errors.update({at[index]: text for index, text in wrong.items()})
         else:
-            faults.update(
-                dict.fromkeys(here.to_pylist(), f"{choice.message}: {VERSION}: there is no version {version}")
+            errors.update(
+                dict.fromkeys(here.to_pylist(), f"{selection.message}: {VERSION}: there is no version {version}")
             )
     if not parts:
-        return Encoded(pa.nulls(len(rows), pa.binary()), faults)
-    order = pc.index_in(pa.array(range(len(rows)), pa.uint64()), pa.concat_arrays(places))
-    return Encoded(pa.concat_arrays(parts).take(order), faults)
+        return Encoded(pa.nulls(len(rows), pa.binary()), errors)
+    order = pc.index_in(pa.array(range(len(rows)), pa.uint64()), pa.concat_arrays(row_numbers))
+    return Encoded(pa.concat_arrays(parts).take(order), errors)
 
 
-def encode_strictly(choice: Choice, rows: pa.StructArray) -> pa.Array:
+def encode_strictly(selection: Selection, rows: pa.StructArray) -> pa.Array:
     """The bytes of a column of messages.
 
     Raises:
-        BrokenMessageError: the first row that cannot be written; the text tells the field's path.
+        BrokenMessageError: for the first row that cannot be written; the text has the field's path.
         KipwireError: as `encode`.
     """
-    data, faults = encode(choice, rows)
-    if faults:
-        raise BrokenMessageError(faults[min(faults)])
+    data, errors = encode(selection, rows)
+    if errors:
+        raise BrokenMessageError(errors[min(errors)])
     return data
 
 
 def _encode(cls: type[Message], rows: pa.StructArray, versions: tuple[type[Message], ...]) -> Encoded:
-    """The bytes of messages of one class; each row that fails is left out, and what is behind it tried again.
+    """The bytes of messages of one class; a row that fails is null, and encoding continues after it.
 
     Args:
         cls: the class.
@@ -87,13 +88,13 @@ def _encode(cls: type[Message], rows: pa.StructArray, versions: tuple[type[Messa
         versions: the classes of all versions.
     """
     kept = kept_type(rows.type, pa.struct(list(columns.schema(cls))))
-    faults = {
+    errors = {
         row: f"{cls.NAME} v{cls.VERSION}: {path}: this version has no such field"
-        for row, path in lost(rows, kept, versions)
+        for row, path in lossy_rows(rows, kept, versions)
     }
     narrow = rows.cast(kept)
-    if faults:
-        good = pa.array([row not in faults for row in range(len(rows))])
+    if errors:
+        good = pa.array([row not in errors for row in range(len(rows))])
         narrow = pc.if_else(good, narrow, pa.scalar(None, kept))
     parts, start = [], 0
     while start < len(narrow):
@@ -102,6 +103,6 @@ def _encode(cls: type[Message], rows: pa.StructArray, versions: tuple[type[Messa
             break
         except columns.RowEncodeError as error:
             parts += [columns.encode(cls, narrow.slice(start, error.row)), pa.nulls(1, pa.binary())]
-            faults[start + error.row] = EncodeError.__str__(error)
+            errors[start + error.row] = EncodeError.__str__(error)
             start += error.row + 1
-    return Encoded(pa.concat_arrays(parts) if parts else pa.array([], pa.binary()), faults)
+    return Encoded(pa.concat_arrays(parts) if parts else pa.array([], pa.binary()), errors)

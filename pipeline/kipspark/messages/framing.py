@@ -1,4 +1,4 @@
-"""What stands before a message where it is stored or sent, and tells its type and version.
+"""The bytes before a stored or sent message, which give its type and version.
 
 | message | before it |
 |---|---|
@@ -17,8 +17,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipspark.errors import JobError
-from kipspark.messages.choice import Choice
-from kipspark.messages.faults import Fault, fault_of
+from kipspark.messages.row_errors import RowError, row_error_of
+from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
 from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.registry import registry_of
@@ -27,21 +27,21 @@ from kipwire.tools.words import counted
 INT16 = Packer(">h")
 _KEY_AND_VERSION = Packer(">hh")
 _LONGEST = 2**31 - 1
-"""Bytes of a value in a column at most; told to Arrow, since its own default overflows with many rows."""
+"""The most bytes of a value in a column; given to Arrow, whose own default overflows with many rows."""
 METADATA_FRAME = 1
-"""The version of what stands before a record of the metadata log."""
+"""The version of the frame of a record of the metadata log."""
 
 
 class Group(NamedTuple):
-    """Those messages of a column that are of one class."""
+    """The messages of one class in a column."""
 
     cls: type[Message]
     rows: pa.Array
-    """Their places in the column, ascending."""
+    """Their row numbers in the column, ascending."""
     bodies: pa.Array
-    """The messages, without what stands before them."""
+    """The messages, without the bytes before them."""
     starts: list[int] | int
-    """Where they begin in the given bytes: each, or all alike."""
+    """Where each begins in the given bytes; one number if all are equal."""
 
     def start(self, index: int) -> int:
         """Where one of them begins."""
@@ -52,56 +52,56 @@ class Grouped(NamedTuple):
     """A column by class; null is in no group."""
 
     groups: list[Group]
-    faults: dict[int, Fault]
-    """By row, of those whose class cannot be told."""
+    errors: dict[int, RowError]
+    """By row, of messages whose class is not known."""
 
 
 class PrefixError(Exception):
-    """What stands before a message tells of none that is known."""
+    """The bytes before a message do not give a known message."""
 
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault)
-        self.fault = fault
+    def __init__(self, row_error: RowError) -> None:
+        super().__init__(row_error)
+        self.row_error = row_error
 
 
-def grouped(choice: Choice, data: pa.Array) -> Grouped:
+def grouped(selection: Selection, data: pa.Array) -> Grouped:
     """A column of messages, by version.
 
     Raises:
-        JobError: the bytes of such messages do not tell their version.
-        KipwireError: as `Choice.classes`.
+        JobError: the bytes of such messages do not include their version.
+        KipwireError: as `Selection.classes`.
     """
-    classes = {cls.VERSION: cls for cls in choice.classes}
-    if choice.version is not None:
+    classes = {cls.VERSION: cls for cls in selection.classes}
+    if selection.version is not None:
         rows = pc.indices_nonzero(data.is_valid())
-        return Grouped([Group(classes[choice.version], rows, data.take(rows) if data.null_count else data, 0)], {})
+        return Grouped([Group(classes[selection.version], rows, data.take(rows) if data.null_count else data, 0)], {})
     kind = next(iter(classes.values())).TYPE
     if kind == "request":
-        return _by_header(choice, data)
+        return _by_header(selection, data)
     if kind not in PREFIX_SIZES:
-        raise JobError(f"the bytes of {choice.message} do not tell their version: give one")
+        raise JobError(f"the bytes of {selection.message} do not include the version; give one")
 
     size = PREFIX_SIZES[kind]
 
     def find(prefix: bytes) -> type[Message]:
-        type_, version = read_prefix(kind, choice.message, prefix)
+        type_, version = read_prefix(kind, selection.message, prefix)
         cls = next(iter(classes.values()))
         if type_ not in (None, cls.API_KEY):
-            reason = f"is {type_}, that of another message; {choice.message} has {cls.API_KEY}"
-            raise PrefixError(Fault(choice.message, None, "type", 0, reason))
+            reason = f"is {type_}, which is the type of another message; {selection.message} has {cls.API_KEY}"
+            raise PrefixError(RowError(selection.message, None, "type", 0, reason))
         if version not in classes:
-            raise PrefixError(unknown_version(choice.package, choice.message, version, size))
+            raise PrefixError(unknown_version(selection.package, selection.message, version, size))
         return classes[version]
 
     return by_prefix(data, size, find)
 
 
 PREFIX_SIZES = {"coordinator-key": 2, "coordinator-value": 2, "metadata": 3}
-"""Bytes before a message, by the type of its spec. All types and versions of metadata fit a byte, as varints."""
+"""Bytes before a message, by the type of its spec. As varints, all types and versions of metadata fit in a byte."""
 
 
 def read_prefix(kind: str, message: str, prefix: bytes) -> tuple[int | None, int]:
-    """Type, if it is told, and version.
+    """The type, if the bytes include it, and the version.
 
     Args:
         kind: the type of the message's spec.
@@ -109,25 +109,27 @@ def read_prefix(kind: str, message: str, prefix: bytes) -> tuple[int | None, int
         prefix: as many bytes as there are, up to those of `PREFIX_SIZES`.
 
     Raises:
-        PrefixError: there are too few bytes, or they make no sense.
+        PrefixError: there are too few bytes, or they are invalid.
     """
     size = PREFIX_SIZES[kind]
     if len(prefix) < size:
-        raise PrefixError(Fault(message, None, "version", len(prefix), f"need {size} bytes, {len(prefix)} left"))
+        raise PrefixError(RowError(message, None, "version", len(prefix), f"need {size} bytes, {len(prefix)} left"))
     if kind == "coordinator-key":
         return INT16.unpack(prefix)[0], 0
     if kind == "coordinator-value":
         return None, INT16.unpack(prefix)[0]
     if prefix[0] != METADATA_FRAME:
-        raise PrefixError(Fault(message, None, "frame_version", 0, f"is {prefix[0]}; only {METADATA_FRAME} is known"))
+        raise PrefixError(
+            RowError(message, None, "frame_version", 0, f"is {prefix[0]}; only {METADATA_FRAME} is known")
+        )
     return prefix[1], prefix[2]
 
 
 def write_prefix(cls: type[Message]) -> bytes:
-    """What stands before a message of a class; the reverse of `read_prefix`.
+    """The bytes before a message of a class; the reverse of `read_prefix`.
 
     Raises:
-        JobError: nothing does, or more than the class tells.
+        JobError: such messages are stored without a version, or with more than the class says.
     """
     if cls.TYPE == "coordinator-key":
         return INT16.pack(cls.API_KEY)
@@ -135,83 +137,87 @@ def write_prefix(cls: type[Message]) -> bytes:
         return INT16.pack(cls.VERSION)
     if cls.TYPE == "metadata":
         return bytes((METADATA_FRAME, cls.API_KEY, cls.VERSION))
-    raise JobError(f"nothing that tells its version stands before {cls.NAME}: give a version")
+    raise JobError(f"{cls.NAME} is not stored with its version; give a version")
 
 
 def by_prefix(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -> Grouped:
-    """A column by what its first bytes say.
+    """Group a column by the class that the first bytes give.
 
     Args:
         data: the column.
-        size: how many bytes stand before a message.
-        find: the class for these bytes, which may be fewer; it raises PrefixError where there is none.
+        size: the number of bytes before a message.
+        find: the class for these bytes, which may be fewer; it raises PrefixError if there is none.
     """
     rows_of: dict[type[Message], list[pa.Array]] = {}
-    faults: dict[int, Fault] = {}
+    errors: dict[int, RowError] = {}
     for prefix, rows in _rows_by_prefix(data, size):
         try:
             rows_of.setdefault(find(prefix), []).append(rows)
         except PrefixError as error:
-            faults.update(dict.fromkeys(rows.to_pylist(), error.fault))
+            errors.update(dict.fromkeys(rows.to_pylist(), error.row_error))
     groups = []
     for cls, parts in rows_of.items():
         rows = pa.concat_arrays(parts) if len(parts) > 1 else parts[0]
         some = data if len(rows) == len(data) else data.take(rows)
         groups.append(Group(cls, rows, pc.binary_slice(some, size, _LONGEST), size))
-    return Grouped(groups, faults)
+    return Grouped(groups, errors)
 
 
 def _rows_by_prefix(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
-    """Each prefix of up to so many bytes, with the places of the rows that begin with it."""
+    """Each prefix of up to `size` bytes, with the numbers of the rows that begin with it."""
     first = data[0].as_py()[:size] if len(data) and not data.null_count else b""
     if len(first) == size and pc.all(pc.starts_with(data, first)).as_py():
-        yield first, pc.indices_nonzero(data.is_valid())  # the usual case, and a quarter of the time
+        yield first, pc.indices_nonzero(data.is_valid())  # the usual case, in a quarter of the time
         return
     prefixes = pc.binary_slice(data, 0, size).dictionary_encode()
     for code, prefix in enumerate(prefixes.dictionary.to_pylist()):
         yield prefix, pc.indices_nonzero(pc.equal(prefixes.indices, code))
 
 
-def unknown_version(package: str, message: str, version: int, size: int) -> Fault:
-    """The fault of a message in a version that there is no class for, behind a prefix of so many bytes."""
+def unknown_version(package: str, message: str, version: int, size: int) -> RowError:
+    """The error of a message in a version without a class, after a prefix of `size` bytes."""
     versions = registry_of(package).versions(message)
     known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
-    return Fault(message, None, "version", max(size - INT16.size, 0), f"there is no version {version}; {known}")
+    return RowError(message, None, "version", max(size - INT16.size, 0), f"there is no version {version}; {known}")
 
 
-def _by_header(choice: Choice, data: pa.Array) -> Grouped:
+def _by_header(selection: Selection, data: pa.Array) -> Grouped:
     """A column of request frames, by version; the headers are read one by one, since their sizes differ."""
-    found = registry_of(choice.package)
+    found = registry_of(selection.package)
     headers = found.with_header("RequestHeader")
-    api_key = choice.classes[0].API_KEY
-    places: dict[int, list[tuple[int, int]]] = {}
-    faults = {}
+    api_key = selection.classes[0].API_KEY
+    rows_of_version: dict[int, list[tuple[int, int]]] = {}
+    errors = {}
     frames = data.to_pylist()
     for row, frame in enumerate(frames):
         if frame is None:
             continue
         if len(frame) < _KEY_AND_VERSION.size:
-            faults[row] = Fault(
-                "RequestHeader", None, "", len(frame), f"a frame of {counted(len(frame), 'byte')} has no header"
+            errors[row] = RowError(
+                "RequestHeader",
+                None,
+                "",
+                len(frame),
+                f"a frame of {counted(len(frame), 'byte')} is too short for a header",
             )
             continue
         key, version = _KEY_AND_VERSION.unpack_from(frame)
         if key != api_key:
-            reason = f"is {key}, that of another request; {choice.message} has {api_key}"
-            faults[row] = Fault("RequestHeader", None, "request_api_key", 0, reason)
+            reason = f"is {key}, which is the key of another request; {selection.message} has {api_key}"
+            errors[row] = RowError("RequestHeader", None, "request_api_key", 0, reason)
             continue
         try:
             header_version = found.request_header_version(key, version)
             _, start = headers.message("RequestHeader", header_version).read(frame)
         except UnsupportedVersionError as error:
-            faults[row] = Fault("RequestHeader", None, "request_api_version", INT16.size, str(error))
+            errors[row] = RowError("RequestHeader", None, "request_api_version", INT16.size, str(error))
         except DecodeError as error:
-            faults[row] = fault_of(error, 0)
+            errors[row] = row_error_of(error, 0)
         else:
-            places.setdefault(version, []).append((row, start))
+            rows_of_version.setdefault(version, []).append((row, start))
     groups = []
-    for version, some in places.items():
+    for version, some in rows_of_version.items():
         bodies = pa.array([frames[row][start:] for row, start in some], pa.large_binary())
         rows = pa.array([row for row, _ in some], pa.uint64())
-        groups.append(Group(found.message(choice.message, version), rows, bodies, [start for _, start in some]))
-    return Grouped(groups, faults)
+        groups.append(Group(found.message(selection.message, version), rows, bodies, [start for _, start in some]))
+    return Grouped(groups, errors)

@@ -1,4 +1,4 @@
-"""All connections of a capture: packets in, Kafka's frames out, in the order in which they are whole."""
+"""All connections of a capture: packets in, Kafka's frames out, in the order in which they are complete."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from kipspark.packets.headers import Segment, Unreadable, port, segment_of
 from kipspark.packets.rotation import in_order
 
 _MOST_CONNECTIONS = 16384
-"""Connections that are followed at once; beyond them, that which was silent longest is taken to be over."""
+"""The most connections that are followed at once; beyond it, the one silent longest is taken as ended."""
 _MOST_HELD = 256 * 1024 * 1024
-"""Bytes of frames that are not whole and of segments that wait for others; beyond them, connections are given up."""
+"""The most bytes of incomplete frames and of segments that wait for others; beyond it, connections are dropped."""
 
 
 def find_frames(files: Sequence[Path], ports: Collection[int] = ()) -> Iterator[Found]:
-    """The frames in files of packets, which are one capture, and what there is instead of some.
+    """The frames in the packet files of one capture, and errors instead of frames that are missing.
 
     Args:
         files: pcap or pcapng, in any order.
-        ports: those of the brokers; connections to others are left out. Empty: all connections are looked into.
+        ports: the brokers' ports; other connections are skipped. Empty: all connections are read.
 
     Raises:
         SourceError: a file cannot be opened, or is neither pcap nor pcapng.
@@ -40,16 +40,16 @@ class _Capture:
     def __init__(self, ports: Collection[int]) -> None:
         self._ports = frozenset(ports)
         self._connections: OrderedDict[bytes, Connection] = OrderedDict()
-        """By their endpoints; that which was silent longest is the first."""
+        """By their endpoints; the one silent longest is the first."""
         self._count = 0
         self._held = 0
         """Bytes that all connections hold."""
         self._time = 0
         self._unreadable: Counter[str] = Counter()
-        """Packets, by why they cannot be read."""
+        """The numbers of packets, by why they cannot be read."""
 
     def read(self, packets: Iterable[Packet]) -> Iterator[Found]:
-        """What is found in packets."""
+        """Yield what is found in packets."""
         for time, link, data in packets:
             self._time = time
             try:
@@ -61,7 +61,7 @@ class _Capture:
                 yield from self._add(segment, time)
 
     def end(self, damage: Iterable[str]) -> Iterator[Found]:
-        """Tell of all that waits, of packets that could not be read, and of damaged files."""
+        """Yield all that still waits, and errors for unreadable packets and damaged files."""
         while self._connections:
             yield from self._end_first()
         for reason, count in self._unreadable.items():
@@ -93,7 +93,7 @@ class _Capture:
         yield from connection.add(segment, time)
         self._held += connection.held - before
         if self._held > _MOST_HELD:
-            yield self._of_capture(f"connection {connection.number} is given up: too much waits for what is missing")
+            yield self._of_capture(f"connection {connection.number} is dropped: too many bytes wait for missing ones")
             yield from self._end(key)
 
     def _end_first(self) -> Iterator[Found]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from struct import Struct
 
 from kipspark.packets.conversation import REQUEST, RESPONSE, Conversation, Found
-from kipspark.packets.framing import Frame, Framer, Passed
+from kipspark.packets.framing import Frame, Framer, Skipped
 from kipspark.packets.headers import ACK, FIN, RST, SYN, Segment, address, port
 from kipspark.packets.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, begins_request
 from kipspark.packets.streams import Piece, Stream
@@ -14,7 +14,7 @@ from kipwire.tools.words import counted
 
 _MODULUS = 2**32
 _FIRST_BYTES = 8
-"""Bytes that are kept of what each side says first, to tell what it is if it is not Kafka."""
+"""The number of bytes kept from the start of each side, to show what it is if it is not Kafka."""
 _TLS_RECORDS = range(20, 24)
 _TLS_MAJOR = 3
 
@@ -44,23 +44,24 @@ class _Side:
         """Bytes of its stream."""
         self.first = b""
         self.end: int | None = None
-        """The sequence number behind its last byte; None until it says that it sends no more."""
+        """The sequence number after its last byte; None until it says that it sends no more."""
         self.first_acknowledged: int | None = None
         self.acknowledged: int | None = None
-        """The sequence number before which the peer has all bytes: as it was first heard of, and as it is now."""
+        """The sequence number before which the peer has all bytes: the first one seen, and the latest."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is missing before what it has said, as far as that is known."""
-        is_at_end = self.end is None or self.stream.is_behind(self.end)
+        """Whether no byte is known to be missing."""
+        is_at_end = self.end is None or self.stream.has_reached(self.end)
         return is_at_end and not self.stream.has_hole and not self.framer.held
 
 
 class Connection:
     """One TCP connection between two endpoints.
 
-    The client is the side whose port is none of the brokers'; or, where ports do not tell, the one that opens the
-    connection; or, where that was not captured, the one that first sends what can be a request.
+    The client is the side whose port is not a broker's. If ports do not decide it, the client is the side that opens
+    the
+    connection; if that was not captured, the side that first sends what can be a request.
     """
 
     def __init__(self, number: int, one: bytes, other: bytes, ports: Collection[int]) -> None:
@@ -70,16 +71,16 @@ class Connection:
             number: of the connection in its capture.
             one: the source of a packet.
             other: its target.
-            ports: those of the brokers; empty if they are not known.
+            ports: the brokers' ports; empty if they are not known.
         """
         self.number = number
         self.opening: int | None = None
         """The sequence number of the packet that opened it; None if that was not captured."""
         self.is_over = False
-        """Whether nothing comes any more."""
+        """Whether the connection has ended, with nothing missing."""
         self._sides = {one: _Side(one), other: _Side(other)}
         self._both = self._sides[one], self._sides[other]
-        """The same twice, if somebody sends packets to itself."""
+        """The same twice, if a host sends packets to itself."""
         self._client: _Side | None = None
         self._conversation: Conversation | None = None
         self._is_foreign = False
@@ -93,7 +94,7 @@ class Connection:
 
     @property
     def held(self) -> int:
-        """Bytes of memory that wait for what is to come, about."""
+        """About how many bytes of memory wait for more data."""
         one, other = self._both
         held = one.stream.held + one.framer.held + other.stream.held + other.framer.held
         return held + self._conversation.held if self._conversation else held
@@ -103,10 +104,10 @@ class Connection:
         if segment.flags & SYN and not segment.flags & ACK:
             return self.opening == segment.sequence or (self.opening is None and not self._has_data())
         side = self._sides[segment.source]
-        return not self.is_over or not segment.size or side.stream.is_behind(_end(segment))
+        return not self.is_over or not segment.size or side.stream.has_reached(_end(segment))
 
     def add(self, segment: Segment, time: int) -> Iterator[Found]:
-        """Take in a segment; what is found with it."""
+        """Process a segment, and yield what is found with it."""
         side, other = self._sides[segment.source], self._sides[segment.target]
         sequence = segment.sequence
         if segment.flags & SYN:
@@ -126,23 +127,23 @@ class Connection:
                 side.stream.start(side.end)
         self._is_reset = self._is_reset or bool(segment.flags & RST)
         if self._is_reset or (side.end is not None and other.end is not None):
-            # What was captured too late may still come.
+            # Segments that were captured late may still come.
             self.is_over = all(one.is_complete for one in self._both)
 
     def end(self, time: int) -> Iterator[Found]:
-        """Tell of all that waits; nothing comes behind."""
+        """Yield all that still waits, after the last segment."""
         for side in self._sides.values():
             yield from self._pieces(side, side.stream.give_up_all())
-            behind = side.acknowledged if side.end is None else side.end
+            last = side.acknowledged if side.end is None else side.end
             if not side.stream.is_started and side.first_acknowledged is not None:  # nothing of it was captured
                 side.stream.start(side.first_acknowledged)
-            if behind is not None:
-                yield from self._pieces(side, side.stream.give_up_before(behind, time))
+            if last is not None:
+                yield from self._pieces(side, side.stream.give_up_before(last, time))
         found: list[Found] = []
         for side in self._sides.values():
             found += self._events(side, side.framer.end(time))
             if side.stream.early:
-                found += self._events(side, [Passed(time, side.stream.early, 0)])
+                found += self._events(side, [Skipped(time, side.stream.early, 0)])
         if self._conversation is None or not self._conversation.requests:
             yield from self._not_kafka(time)
             return
@@ -153,7 +154,7 @@ class Connection:
         return any(side.stream.is_started for side in self._sides.values())
 
     def _open(self, side: _Side, other: _Side, segment: Segment, first: int) -> None:
-        """Take in that a side says with which number it starts."""
+        """Process a segment that says at which number a side starts."""
         answers = bool(segment.flags & ACK)
         if not answers:
             self.opening = segment.sequence
@@ -164,7 +165,7 @@ class Connection:
         if self._client is None:
             self._decide(other if answers else side)
         broker = self._broker()
-        # What a broker says first answers what it was asked first, so its frames start where its stream does.
+        # The first bytes of a broker answer the first request, so its frames start where its stream does.
         broker.framer.in_step = broker.framer.in_step or not broker.captured
 
     def _decide(self, client: _Side) -> None:
@@ -204,20 +205,20 @@ class Connection:
             not side.framer.in_step
             and side is self._client
             and self.opening is not None
-            and side.framer.has_passed
+            and side.framer.has_skipped
             and not side.lost
             and self._conversation is not None
             and not self._conversation.requests
         )
 
-    def _events(self, side: _Side, events: Iterable[Frame | Passed]) -> Iterator[Found]:
+    def _events(self, side: _Side, events: Iterable[Frame | Skipped]) -> Iterator[Found]:
         conversation = self._conversation
         if conversation is None:
             return
         is_client = side is self._client
         for event in events:
-            if isinstance(event, Passed):
-                yield conversation.passed(REQUEST if is_client else RESPONSE, event)
+            if isinstance(event, Skipped):
+                yield conversation.skipped(REQUEST if is_client else RESPONSE, event)
             elif is_client:
                 yield from conversation.from_client(event)
             else:
@@ -236,9 +237,9 @@ class Connection:
         if any(len(first) > 1 and first[0] in _TLS_RECORDS and first[1] == _TLS_MAJOR for first in firsts):
             what = "TLS, which cannot be read"
         elif firsts:
-            what = "no request of Kafka found; it starts with " + " and ".join(first.hex(" ") for first in firsts)
+            what = "no Kafka request found; it starts with " + " and ".join(first.hex(" ") for first in firsts)
         else:
-            what = "nothing of its content was captured"
+            what = "none of its content was captured"
         amounts = " and ".join(
             f"{counted(side.captured + side.lost, 'byte')} from {address(side.endpoint)}"
             for side in sides

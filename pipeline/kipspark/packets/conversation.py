@@ -1,7 +1,7 @@
-"""Requests and responses on one connection: which response answers what.
+"""The requests and responses on one connection: which response answers which request.
 
-Brokers answer the requests of a connection in their order, and leave out those that want no answer. After a
-SaslHandshake v0 both sides send frames that are tokens alone, with no header; they are counted, and not shown.
+Brokers answer the requests of a connection in order, except those that expect no response. After a SaslHandshake v0
+both sides send frames that are bare tokens, without a header; they are counted, and not shown.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from kipspark.packets.framing import Frame, Passed
+from kipspark.packets.framing import Frame, Skipped
 from kipspark.packets.requests import SASL_HANDSHAKE, SMALLEST_RESPONSE, Request, is_request, request_of
 from kipwire.tools.words import counted
 
@@ -19,17 +19,17 @@ REQUEST, RESPONSE = "request", "response"
 
 _CORRELATION_ID = Struct(">i")
 _MOST_UNANSWERED = 2048
-"""Requests whose responses are waited for; far more than any client leaves open, but some want no response."""
+"""The most requests that wait for responses; far more than any client leaves open, but some expect no response."""
 _MOST_TOKENS = 64
-"""SASL tokens whose answers are waited for; no mechanism has that many."""
+"""The most SASL tokens that wait for answers; no mechanism has that many."""
 _MOST_EARLY = 64
-"""Responses that wait for their requests, which may have been captured later."""
+"""The most responses that wait for their requests, which may have been captured later."""
 _COST = 256
-"""Bytes that one of either takes besides its content, about."""
+"""About how many bytes each of these takes in addition to its content."""
 
 
 class Found(NamedTuple):
-    """A frame, or what there is instead of one."""
+    """A frame, or an error instead of one."""
 
     time: int
     """In nanoseconds since 1970-01-01 UTC."""
@@ -40,15 +40,15 @@ class Found(NamedTuple):
     direction: str | None
     """`request` or `response`; None: both."""
     request: Request | None
-    """The header of the request, or of that which a response answers; None if there is no frame, or it is not known."""
+    """The header of the request, or of the one that a response answers; None without a frame, or if it is not known."""
     frame: bytes | None
-    """Without its size; None if it is not whole."""
+    """Without its size; None if it is incomplete."""
     error: str | None
     """Why there is no frame."""
 
 
 class _Token(NamedTuple):
-    """Stands for the answer to a token of SASL."""
+    """A SASL token that waits for its answer."""
 
 
 class Conversation:
@@ -57,7 +57,7 @@ class Conversation:
     def __init__(self, connection: int, listener: str) -> None:
         self.requests = 0
         self.held = 0
-        """Bytes of memory that requests and responses take that wait for each other, about."""
+        """About how many bytes of memory the requests and responses take that wait for each other."""
         self._connection, self._listener = connection, listener
         self._unanswered: deque[Request | _Token] = deque()
         self._open: Counter[int] = Counter()
@@ -65,11 +65,11 @@ class Conversation:
         self._early: deque[Frame] = deque()
         """Responses whose requests have not been seen yet."""
         self._tokens_may_follow = False
-        """Since there was a handshake and no request yet."""
+        """True from a handshake to the next request."""
         self._open_tokens = 0
         """How many tokens are among the unanswered."""
         self._tokens = {REQUEST: Counter[str](), RESPONSE: Counter[str]()}
-        """The tokens and their bytes of each direction that have not been told of."""
+        """The number and bytes of the tokens of each direction that have not been reported."""
 
     @property
     def has_tokens(self) -> bool:
@@ -81,14 +81,14 @@ class Conversation:
         return self._open[correlation_id] > 0
 
     def from_client(self, frame: Frame) -> Iterator[Found]:
-        """Take in a frame of the client."""
+        """Process a frame of the client."""
         if self._tokens_may_follow and not is_request(frame.data):
             self._tokens[REQUEST].update(count=1, size=frame.size)
             self._open_tokens += 1
             self._await_answer(_Token())
             return
         self._tokens_may_follow = False
-        yield from self._tell_tokens(frame.time)
+        yield from self._report_tokens(frame.time)
         request = request_of(frame.data)
         self.requests += 1
         yield self._found(REQUEST, request, frame)
@@ -99,32 +99,32 @@ class Conversation:
             yield from self._catch_up(frame.time)
 
     def from_broker(self, frame: Frame) -> Iterator[Found]:
-        """Take in a frame of the broker."""
+        """Process a frame of the broker."""
         if self._is_token(frame):
             self._forget_first()
             self._tokens[RESPONSE].update(count=1, size=frame.size)
         elif self._answers(frame):
-            yield from self._unasked(frame.time)
+            yield from self._unrequested(frame.time)
             yield from self._answer(frame)
         else:
             self._early.append(frame)
             self.held += len(frame.data) + _COST
             if len(self._early) > _MOST_EARLY:
-                yield from self._unasked(frame.time)
+                yield from self._unrequested(frame.time)
 
-    def passed(self, direction: str, passed: Passed) -> Found:
-        """Tell of bytes that are part of no frame that could be told."""
-        return self._error(passed.time, direction, _passed_text(passed))
+    def skipped(self, direction: str, skipped: Skipped) -> Found:
+        """The error for bytes that are not part of a known frame."""
+        return self._error(skipped.time, direction, _skipped_text(skipped))
 
     def end(self, time: int) -> Iterator[Found]:
-        """Tell of all that waits; nothing comes behind."""
-        yield from self._unasked(time)
-        yield from self._tell_tokens(time)
+        """Yield all that still waits, after the last frame."""
+        yield from self._unrequested(time)
+        yield from self._report_tokens(time)
 
     def _is_token(self, frame: Frame) -> bool:
         if not self._unanswered or not isinstance(self._unanswered[0], _Token):
             return False
-        # The last token of a mechanism may have no answer: then this one is that to the request behind.
+        # The last token of a mechanism may have no answer: then this frame answers the request after it.
         following = next((one for one in self._unanswered if isinstance(one, Request)), None)
         return following is None or _correlation_id(frame) != following.correlation_id
 
@@ -140,9 +140,9 @@ class Conversation:
                 yield self._found(RESPONSE, request, frame)
                 return
 
-    def _await_answer(self, asked: Request | _Token) -> None:
-        self._unanswered.append(asked)
-        self.held += _cost(asked)
+    def _await_answer(self, awaited: Request | _Token) -> None:
+        self._unanswered.append(awaited)
+        self.held += _cost(awaited)
         if len(self._unanswered) > _MOST_UNANSWERED or self._open_tokens > _MOST_TOKENS:
             self._forget_first()
 
@@ -158,9 +158,9 @@ class Conversation:
         return first
 
     def _catch_up(self, time: int) -> Iterator[Found]:
-        """Tell of the responses whose requests have come; those before them will never be asked for."""
+        """Yield the responses whose requests have come; requests for those before them will not come any more."""
         while (before := next((at for at, frame in enumerate(self._early) if self._answers(frame)), None)) is not None:
-            yield from self._unasked(time, before)
+            yield from self._unrequested(time, before)
             yield from self._answer(self._first_early())
 
     def _first_early(self) -> Frame:
@@ -168,19 +168,21 @@ class Conversation:
         self.held -= len(frame.data) + _COST
         return frame
 
-    def _unasked(self, time: int, count: int | None = None) -> Iterator[Found]:
-        """Give up waiting for the requests of the first responses, or of all."""
+    def _unrequested(self, time: int, count: int | None = None) -> Iterator[Found]:
+        """Stop waiting for the requests of the first `count` responses, or of all."""
         frames = [self._first_early() for _ in range(len(self._early) if count is None else count)]
         if frames:
             count, size = len(frames), sum(frame.size for frame in frames)
-            what = "a response" if count == 1 else f"{count:,} responses"
-            yield self._error(time, RESPONSE, f"{what} of {counted(size, 'byte')}, to what was not captured")
+            bytes_ = counted(size, "byte")
+            single = f"a response of {bytes_} to a request that was not captured"
+            several = f"{count:,} responses of {bytes_} to requests that were not captured"
+            yield self._error(time, RESPONSE, single if count == 1 else several)
 
-    def _tell_tokens(self, time: int) -> Iterator[Found]:
+    def _report_tokens(self, time: int) -> Iterator[Found]:
         for direction, amount in self._tokens.items():
             if amount["count"]:
                 what = "a SASL token" if amount["count"] == 1 else f"{amount['count']:,} SASL tokens"
-                text = f"{what} of {counted(amount['size'], 'byte')} without a header, as it is behind SaslHandshake v0"
+                text = f"{what} of {counted(amount['size'], 'byte')} without a header, as after SaslHandshake v0"
                 yield self._error(time, direction, text)
                 amount.clear()
 
@@ -194,8 +196,8 @@ class Conversation:
         return Found(time, self._connection, self._listener, direction, None, None, text)
 
 
-def _cost(asked: Request | _Token) -> int:
-    return _COST + (len(asked.client_id or "") if isinstance(asked, Request) else 0)
+def _cost(awaited: Request | _Token) -> int:
+    return _COST + (len(awaited.client_id or "") if isinstance(awaited, Request) else 0)
 
 
 def _correlation_id(frame: Frame) -> int | None:
@@ -205,10 +207,10 @@ def _correlation_id(frame: Frame) -> int | None:
     return correlation_id
 
 
-def _passed_text(passed: Passed) -> str:
+def _skipped_text(skipped: Skipped) -> str:
     parts = []
-    if passed.lost:
-        parts.append(f"{counted(passed.lost, 'byte')} not captured")
-    if passed.captured:
-        parts.append(f"{counted(passed.captured, 'byte')} of no frame whose start was captured")
+    if skipped.lost:
+        parts.append(f"{counted(skipped.lost, 'byte')} not captured")
+    if skipped.captured:
+        parts.append(f"{counted(skipped.captured, 'byte')} of frames whose start was not captured")
     return ", ".join(parts)

@@ -1,6 +1,6 @@
-"""The packets in a file of tcpdump or Wireshark: pcap and pcapng, plain or packed with gzip.
+"""The packets in a file of tcpdump or Wireshark: pcap and pcapng, plain or compressed with gzip.
 
-The formats are those of draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Nothing is read at once but one packet.
+The formats are those of draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Only one packet is in memory at a time.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import BinaryIO, NamedTuple, cast
 from kipspark.errors import SourceError
 
 LARGEST_PACKET = 1024 * 1024
-"""Bytes; tcpdump writes at most 262,144 of a packet, whatever it is told."""
+"""Bytes; tcpdump writes at most 262,144 of a packet, whatever its options are."""
 
 _BUFFER = 1024 * 1024
 _GZIP = b"\x1f\x8b"
 _NANOSECONDS = 10**9
 _LATEST = 2**63 - 1
-"""Nanoseconds since 1970 that 64 bits hold; what is later is said to be then."""
+"""The most nanoseconds since 1970 that 64 bits hold; later times become this one."""
 
-# pcap: the first four bytes tell the byte order, and what one unit of a packet's fraction of a second is.
+# pcap: the first four bytes give the byte order, and the unit of a packet's fraction of a second.
 _PCAP = {
     b"\xa1\xb2\xc3\xd4": (">", 1000),
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
@@ -34,13 +34,13 @@ _PCAP = {
 }
 _PCAP_HEAD_BYTES = 24
 _LINK_BITS = 0xFFFF
-"""Of the last field of that head; the others tell of checksums behind packets."""
+"""The bits of the link type in the last field of that head; the others are about checksums after packets."""
 
 _SECTION = b"\x0a\x0d\x0d\x0a"
 _INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _PACKET = 1, 2, 3, 6
 _ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 _BLOCK_ENDS = 12
-"""Bytes of a block besides its body: type, length, and the length again."""
+"""The number of bytes of a block around its body: type, length, and the length again."""
 _LARGEST_BLOCK = 2 * LARGEST_PACKET
 _MOST_INTERFACES = 65536
 _RESOLUTION, _OFFSET = 9, 14
@@ -59,7 +59,7 @@ class Packet(NamedTuple):
 
 
 class Damaged(Exception):
-    """A file that cannot be read on; the text tells the byte and what is wrong. What came before is whole."""
+    """A file that cannot be read further; the text has the byte and the reason. Packets before it are complete."""
 
 
 class _Interface(NamedTuple):
@@ -103,7 +103,7 @@ def read_packets(path: Path) -> Iterator[Packet]:
         try:
             yield from packets
         except (OSError, EOFError, zlib.error) as error:
-            raise Damaged(f"cannot be read on: {error}") from None
+            raise Damaged(f"cannot be read further: {error}") from None
 
 
 def _pcap(file: BinaryIO, order: str, unit: int) -> Iterator[Packet]:
@@ -118,7 +118,7 @@ def _pcap(file: BinaryIO, order: str, unit: int) -> Iterator[Packet]:
             raise _ends_within(at)
         seconds, fraction, captured, _ = packet_head.unpack(head)
         if captured > LARGEST_PACKET:
-            raise Damaged(f"at byte {at}: no packet has {captured:,} bytes, so the rest cannot be read")
+            raise Damaged(f"at byte {at}: a packet of {captured:,} bytes is too large, so the rest cannot be read")
         data = file.read(captured)
         if len(data) < captured:
             raise _ends_within(at)
@@ -137,14 +137,14 @@ def _pcapng(file: BinaryIO) -> Iterator[Packet]:
             head += file.read(4)  # which byte order the section has
             order = _ORDERS.get(head[8:], "")
             if not order:
-                raise Damaged(f"at byte {at}: a section of no known byte order, so the rest cannot be read")
+                raise Damaged(f"at byte {at}: a section with an unknown byte order, so the rest cannot be read")
             interfaces = []
         kind, length = Struct(order + "II").unpack_from(head)
         if length % 4 or length < max(_BLOCK_ENDS, len(head) + 4):
-            raise Damaged(f"at byte {at}: no block has {length:,} bytes, so the rest cannot be read")
+            raise Damaged(f"at byte {at}: a block cannot have {length:,} bytes, so the rest cannot be read")
         if kind in (_INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _PACKET):
             if length > _LARGEST_BLOCK:
-                raise Damaged(f"at byte {at}: no packet has {length:,} bytes, so the rest cannot be read")
+                raise Damaged(f"at byte {at}: a block of {length:,} bytes is too large, so the rest cannot be read")
             body = _body(file, at, length, order)
             try:
                 if kind == _INTERFACE:
@@ -156,7 +156,7 @@ def _pcapng(file: BinaryIO) -> Iterator[Packet]:
                     time = packet.time
                     yield packet
             except (struct.error, IndexError):
-                raise Damaged(f"at byte {at}: a block that is none, so the rest cannot be read") from None
+                raise Damaged(f"at byte {at}: an invalid block, so the rest cannot be read") from None
         else:
             _skip(file, at, length - len(head))
         at += length
@@ -168,7 +168,7 @@ def _body(file: BinaryIO, at: int, length: int, order: str) -> bytes:
     if len(rest) < length - 8:
         raise _ends_within(at)
     if Struct(order + "I").unpack_from(rest, len(rest) - 4)[0] != length:
-        raise Damaged(f"at byte {at}: the two lengths of a block are not the same, so the rest cannot be read")
+        raise Damaged(f"at byte {at}: the two lengths of a block differ, so the rest cannot be read")
     return rest[:-4]
 
 
@@ -217,4 +217,4 @@ def _packet(kind: int, body: bytes, order: str, interfaces: list[_Interface], ti
 
 
 def _ends_within(at: int) -> Damaged:
-    return Damaged(f"the file ends within what starts at byte {at}")
+    return Damaged(f"the file ends within the packet or block that starts at byte {at}")

@@ -1,7 +1,7 @@
-"""The frames in one direction of a connection: int32 sizes, each with so many bytes behind it.
+"""The frames in one direction of a connection: int32 sizes, each followed by that many bytes.
 
-A side that is not in step, because the capture started within the connection or bytes are missing, looks at the start
-of each piece for one that can start a frame: peers write whole frames, so they start where segments do.
+A side is out of step if the capture started within the connection, or if bytes are missing. Then the start of each
+piece is checked for the start of a frame: peers write whole frames, so frames start where segments do.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from kipwire.captures import LARGEST_FRAME
 
 SIZE = Struct(">i")
 _COST = 64
-"""Bytes that a part of a frame takes besides its content, about."""
+"""About how many bytes a part of a frame takes in addition to its content."""
 _KEPT = 1024
-"""Bytes that are kept of a frame of which some are missing: enough for its header."""
+"""The number of bytes kept of an incomplete frame: enough for its header."""
 
 
 class Frame(NamedTuple):
@@ -26,14 +26,14 @@ class Frame(NamedTuple):
     time: int
     """When the last of its bytes was captured, in nanoseconds."""
     data: bytes
-    """All of it; or its beginning, if some is missing."""
+    """All of it; or its beginning, if bytes are missing."""
     size: int
     lost: int
     """How many of its bytes are missing."""
 
 
-class Passed(NamedTuple):
-    """Bytes that are part of no frame that could be told."""
+class Skipped(NamedTuple):
+    """Bytes that are not part of a known frame."""
 
     time: int
     captured: int
@@ -50,9 +50,9 @@ class Framer:
         "_head",
         "_lost",
         "_parts",
-        "_passed",
-        "_passed_lost",
         "_size",
+        "_skipped",
+        "_skipped_lost",
         "_time",
         "held",
         "in_step",
@@ -63,20 +63,20 @@ class Framer:
         """Wait for a piece that begins a frame.
 
         Args:
-            smallest: bytes of a frame at least.
-            begins: whether bytes can be the start of a frame, its size first; None: they are too few to tell.
+            smallest: the fewest bytes of a frame.
+            begins: whether bytes can be the start of a frame, its size first; None: there are too few to know.
         """
         self.smallest = smallest
         self.in_step = False
         """Whether it is known where frames start."""
         self.held = 0
-        """Bytes of memory that the frame takes that is not whole yet, about."""
+        """About how many bytes of memory the incomplete frame takes."""
         self._begins = begins
-        self._passed = self._passed_lost = 0
+        self._skipped = self._skipped_lost = 0
         self._head = b""
-        """Bytes of a size that is not whole yet; if not in step, bytes that are too few to tell."""
+        """The bytes of an incomplete size; if not in step, bytes that are too few to know."""
         self._size = -1
-        """Of the frame that has begun; below 0 if none has."""
+        """The size of the frame that has begun; below 0 if none has."""
         self._have = self._lost = 0
         """Bytes of it so far, missing ones among them; those that are missing."""
         self._parts: list[bytes] = []
@@ -84,17 +84,17 @@ class Framer:
         """When the last of its bytes was captured."""
 
     @property
-    def has_passed(self) -> bool:
-        """Whether bytes were passed over that have not been told of."""
-        return self._passed > 0
+    def has_skipped(self) -> bool:
+        """Whether bytes were skipped that have not been reported."""
+        return self._skipped > 0
 
     def expect(self, smallest: int, begins: Callable[[bytes], bool | None]) -> None:
         """Look for other frames than at first."""
         self.smallest, self._begins = smallest, begins
 
-    def feed(self, piece: Piece) -> list[Frame | Passed]:
-        """Take in what comes next; the frames that end with it, and what was passed over before them."""
-        found: list[Frame | Passed] = []
+    def feed(self, piece: Piece) -> list[Frame | Skipped]:
+        """Process what comes next: the frames that end with it, and what was skipped before them."""
+        found: list[Frame | Skipped] = []
         time, data, lost = piece
         if lost:
             self._miss(time, lost, found)
@@ -103,7 +103,7 @@ class Framer:
             data = self._seek(data)
             if not self.in_step:
                 return found
-            self._tell_passed(time, found)
+            self._report_skipped(time, found)
         at, end = 0, len(data)
         while at < end:
             if self._size < 0:
@@ -118,32 +118,32 @@ class Framer:
                     found.append(self._frame())
         return found
 
-    def end(self, time: int) -> list[Frame | Passed]:
-        """The frame that has begun, and what was passed over; nothing comes behind."""
-        found: list[Frame | Passed] = []
+    def end(self, time: int) -> list[Frame | Skipped]:
+        """The frame that has begun, and what was skipped, after the last piece."""
+        found: list[Frame | Skipped] = []
         if self._size >= 0:
             self._lost += self._size - self._have
             self._time = self._time or time
             found.append(self._frame())
         self._lose_step()
-        self._tell_passed(time, found)
+        self._report_skipped(time, found)
         return found
 
     def _seek(self, data: bytes) -> bytes:
-        """What is left of the bytes from where a frame begins."""
+        """The rest of the bytes, from where a frame begins."""
         waited = len(self._head)
         data = self._head + data
         self._head = b""
         for start in (0, waited) if waited else (0,):
             begins = self._begins(data[start:])
             if begins is not False:
-                self._passed += start
+                self._skipped += start
                 if begins:
                     self.in_step = True
                 else:
                     self._head = data[start:]
                 return data[start:]
-        self._passed += len(data)
+        self._skipped += len(data)
         return b""
 
     def _read_size(self, data: bytes, at: int) -> int:
@@ -158,7 +158,7 @@ class Framer:
                 self._size, self._have, self._lost = size, 0, 0
             else:
                 self._lose_step()
-                self._passed += len(data) - at
+                self._skipped += len(data) - at
         return at
 
     def _take(self, data: bytes, time: int) -> None:
@@ -176,7 +176,7 @@ class Framer:
         self.held = self._time = 0
         return frame
 
-    def _miss(self, time: int, lost: int, found: list[Frame | Passed]) -> None:
+    def _miss(self, time: int, lost: int, found: list[Frame | Skipped]) -> None:
         if self._size >= 0:
             inside = min(lost, self._size - self._have)
             self._parts = [b"".join(self._parts)[:_KEPT]]
@@ -189,14 +189,14 @@ class Framer:
                 found.append(self._frame())
         if lost:
             self._lose_step()
-            self._passed_lost += lost
+            self._skipped_lost += lost
 
     def _lose_step(self) -> None:
-        self._passed += len(self._head)
+        self._skipped += len(self._head)
         self._head = b""
         self.in_step = False
 
-    def _tell_passed(self, time: int, found: list[Frame | Passed]) -> None:
-        if self._passed or self._passed_lost:
-            found.append(Passed(time, self._passed, self._passed_lost))
-            self._passed = self._passed_lost = 0
+    def _report_skipped(self, time: int, found: list[Frame | Skipped]) -> None:
+        if self._skipped or self._skipped_lost:
+            found.append(Skipped(time, self._skipped, self._skipped_lost))
+            self._skipped = self._skipped_lost = 0

@@ -1,7 +1,7 @@
 """The TCP segment in a packet: past the headers of link and IP.
 
 Link types: Ethernet with any number of VLAN tags, Linux cooked (SLL, SLL2), loopback of BSD, and IP alone. Tunnels are
-not looked into, and IP fragments are not put together: TCP avoids them.
+not read, and IP fragments are not put together: TCP avoids them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _NUMBERS = Struct(">II")
 _TCP = 6
 _IP4, _IP6 = 0x0800, 0x86DD
 _TAGS = (0x8100, 0x88A8, 0x9100)
-"""Types of Ethernet behind which a VLAN tag stands, and then another type."""
+"""Types of Ethernet that a VLAN tag follows, and then another type."""
 _TAG_BYTES = 4
 _FAMILIES = {2: _IP4, 10: _IP6, 24: _IP6, 28: _IP6, 30: _IP6}
 """AF_INET and AF_INET6, which is another number on each system."""
 _EXTENSIONS = (0, 43, 60)
-"""Headers of IPv6 that may stand before TCP: hop by hop, routing, destination options."""
+"""Headers of IPv6 that may come before TCP: hop by hop, routing, destination options."""
 _FRAGMENT = 44
 _MOST_EXTENSIONS = 8
 _PORT_BYTES = 2
@@ -46,14 +46,14 @@ class Segment(NamedTuple):
 
 
 class Unreadable(Exception):
-    """A packet that may hold a segment which cannot be got at; the text tells why."""
+    """A packet whose segment, if it has one, cannot be read; the text says why."""
 
 
 def segment_of(link: int, data: bytes) -> Segment | None:
     """The segment in a packet; None if there is no TCP in it.
 
     Raises:
-        Unreadable: the headers are cut short, damaged, or of a kind that is not known here.
+        Unreadable: the headers are cut short, damaged, or of an unknown kind.
     """
     find = _LINKS.get(link)
     if find is None:
@@ -73,7 +73,7 @@ def port(endpoint: bytes) -> int:
 
 
 def address(endpoint: bytes) -> str:
-    """A `source` or a `target` as people write it, such as `127.0.0.1:9092` or `[::1]:9092`."""
+    """A `source` or a `target` as text, such as `127.0.0.1:9092` or `[::1]:9092`."""
     host = ip_address(endpoint[:-_PORT_BYTES])
     return f"{host}:{port(endpoint)}" if host.version == 4 else f"[{host}]:{port(endpoint)}"
 
@@ -81,20 +81,20 @@ def address(endpoint: bytes) -> str:
 def _in_ip4(data: bytes, at: int) -> Segment | None:
     first = data[at]
     if first >> 4 != 4:
-        raise Unreadable("no IP where its link type says so")
+        raise Unreadable("there is no IP header, but the link type says so")
     if data[at + 9] != _TCP:
         return None
     if _SHORT.unpack_from(data, at + 6)[0] & 0x3FFF:
         raise Unreadable("an IP fragment")
     total = _SHORT.unpack_from(data, at + 2)[0]
-    # 0 is what the kernel writes into packets that are only cut up by the network card.
+    # The kernel writes 0 into packets that the network card will split.
     end = at + total if total else len(data)
     return _tcp(data, at + (first & 15) * 4, end, data[at + 12 : at + 16], data[at + 16 : at + 20])
 
 
 def _in_ip6(data: bytes, at: int) -> Segment | None:
     if data[at] >> 4 != 6:
-        raise Unreadable("no IP where its link type says so")
+        raise Unreadable("there is no IP header, but the link type says so")
     total = _SHORT.unpack_from(data, at + 4)[0]
     kind, start = data[at + 6], at + 40
     for _ in range(_MOST_EXTENSIONS):
@@ -129,8 +129,8 @@ def _tcp(data: bytes, at: int, end: int, source: bytes, target: bytes) -> Segmen
     )
 
 
-def _behind_tags(data: bytes, at: int) -> tuple[int, int]:
-    """The type at a place, or the one behind the VLAN tags there, and where its content starts."""
+def _after_tags(data: bytes, at: int) -> tuple[int, int]:
+    """The type at a byte, or the one after the VLAN tags there, and where its content starts."""
     kind = _SHORT.unpack_from(data, at)[0]
     while kind in _TAGS:
         at += _TAG_BYTES
@@ -139,16 +139,16 @@ def _behind_tags(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _ethernet(data: bytes) -> tuple[int, int]:
-    return _behind_tags(data, 12)
+    return _after_tags(data, 12)
 
 
 def _cooked(data: bytes) -> tuple[int, int]:
-    return _behind_tags(data, 14)
+    return _after_tags(data, 14)
 
 
 def _cooked_2(data: bytes) -> tuple[int, int]:
     kind = _SHORT.unpack_from(data, 0)[0]
-    return _behind_tags(data, 22) if kind in _TAGS else (kind, 20)
+    return _after_tags(data, 22) if kind in _TAGS else (kind, 20)
 
 
 def _loopback(data: bytes) -> tuple[int, int]:
@@ -173,4 +173,4 @@ _LINKS: dict[int, Callable[[bytes], tuple[int, int]]] = {
     229: _raw,
     276: _cooked_2,
 }
-"""By link type: where the content of the link's header starts, and which type it says that it has."""
+"""By link type: a function that gives the type of the content and where it starts."""

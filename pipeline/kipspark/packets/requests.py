@@ -1,4 +1,4 @@
-"""The headers of requests, as far as they are needed to tell who is who and which response belongs to what."""
+"""The headers of requests, as far as needed to find the client, and which response belongs to which request."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
-from kipspark.messages.choice import KAFKA
+from kipspark.messages.selection import KAFKA
 from kipwire import UnsupportedVersionError
 from kipwire.captures import LARGEST_FRAME
 from kipwire.registry import registry_of
 
 SMALLEST_REQUEST = 8
-"""Bytes of a request frame at least: API key, version and correlation id."""
+"""The fewest bytes of a request frame: API key, version and correlation id."""
 SMALLEST_RESPONSE = 4
-"""Bytes of a response frame at least: the correlation id."""
+"""The fewest bytes of a response frame: the correlation id."""
 SASL_HANDSHAKE = 17
 """Its API key."""
 
@@ -22,7 +22,7 @@ _HEADER = Struct(">hhi")
 _CLIENT_ID_SIZE = Struct(">h")
 _SIZED_HEADER = Struct(">ihhih")
 _NEARLY = 8
-"""Versions beyond those that are known, in which peers that are newer or older may speak."""
+"""How many versions beyond the known ones are accepted, for newer and older peers."""
 
 
 class Request(NamedTuple):
@@ -32,7 +32,7 @@ class Request(NamedTuple):
     api_version: int
     correlation_id: int
     client_id: str | None
-    """None too where it was not captured, or is no UTF-8."""
+    """None too if it was not captured, or is not UTF-8."""
 
 
 def request_of(frame: bytes) -> Request | None:
@@ -44,7 +44,7 @@ def request_of(frame: bytes) -> Request | None:
 
 
 def begins_request(data: bytes) -> bool | None:
-    """Whether bytes can be the size of a request frame and its header; None: they are too few to tell."""
+    """Whether bytes can be the size of a request frame and its header; None: there are too few to know."""
     if len(data) < _SIZED_HEADER.size:
         return None
     size, api_key, version, _, client_id_size = _SIZED_HEADER.unpack_from(data)
@@ -56,7 +56,7 @@ def begins_request(data: bytes) -> bool | None:
 
 
 def is_request(frame: bytes) -> bool:
-    """Whether a frame can be a request, and nothing else that stands behind a size."""
+    """Whether a frame can be a request, and nothing else that follows a size."""
     return begins_request(len(frame).to_bytes(4) + frame) is True
 
 

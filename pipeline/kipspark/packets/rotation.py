@@ -1,4 +1,4 @@
-"""Files of one capture, as tcpdump makes them with -C, -G and -W: which there are, and their packets by time."""
+"""The files of one capture, as tcpdump makes them with -C, -G and -W: their names, and their packets by time."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pathlib import Path
 from kipspark.packets.files import Damaged, Packet, read_packets
 
 _NAME = re.compile(r".+\.(pcap|pcapng|cap)\d*(\.gz)?", re.IGNORECASE)
-"""The digits are what `tcpdump -C` puts behind a name."""
+"""The digits are what `tcpdump -C` appends to a name."""
 
 _NEVER = 2**64
 """Later than any packet."""
 
 
 def is_packet_file(path: Path) -> bool:
-    """Whether a file has a name that captures of packets have, such as `a.pcap`, `a.pcap12` or `a.pcapng.gz`."""
+    """Whether a file is named like a packet file, such as `a.pcap`, `a.pcap12` or `a.pcapng.gz`."""
     return _NAME.fullmatch(path.name) is not None and path.is_file()
 
 
 def in_order(files: Sequence[Path], damage: list[str]) -> Iterator[Packet]:
-    """The packets of all files, in the order of time as far as each file is; only files that overlap are open at once.
+    """The packets of all files, in the order of time if each file is; only files that overlap are open at once.
 
     Args:
         files: in any order.
-        damage: is given a sentence for each file that cannot be read to its end.
+        damage: gets a sentence for each file that cannot be read to its end.
 
     Raises:
         SourceError: a file cannot be opened, or is neither pcap nor pcapng.

@@ -1,7 +1,8 @@
 """The bytes of one direction of a TCP connection: segments in any order in, bytes in order out.
 
-What comes again is left out. Where bytes are missing, later ones wait for them, but not for ever: they are given up
-when too much waits, when the peer has said a while ago that it has them, or when the capture ends.
+Repeated bytes are left out. If bytes are missing, later ones wait for them, but not forever: the missing bytes are
+given
+up when too much waits, when the peer acknowledged them a while ago, or when the capture ends.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import NamedTuple
 _MODULUS = 2**32
 _HALF = 2**31
 _WINDOW = 2**30
-"""The largest that TCP has; what starts further back than that is no repetition."""
+"""TCP's largest; what starts further back is not a repetition."""
 
 _MOST_WAITING_BYTES = 8 * 1024 * 1024
 _MOST_WAITING = 4096
-"""Segments that wait for missing bytes at most."""
+"""The most segments that wait for missing bytes."""
 _COST = 256
-"""Bytes that one waiting segment takes besides its content, about."""
+"""About how many bytes a waiting segment takes in addition to its content."""
 _LATE = 10**9
 """Nanoseconds. A packet is captured later than the answer to it by less than that, or not at all."""
 
@@ -27,7 +28,7 @@ class Piece(NamedTuple):
     """What comes next in a stream: some bytes, or how many are missing."""
 
     time: int
-    """When it was captured, in nanoseconds; of missing bytes, when those behind them were."""
+    """When it was captured, in nanoseconds; of missing bytes, when those after them were."""
     data: bytes
     lost: int
 
@@ -41,30 +42,30 @@ class _Waiting(NamedTuple):
 class Stream:
     """One direction of one connection.
 
-    Positions are sequence numbers that do not start again behind 2**32.
+    Positions are sequence numbers that do not wrap around at 2**32.
     """
 
     __slots__ = ("_acknowledged_at", "_position", "_start", "_starts", "_waiting", "early", "held")
 
     def __init__(self) -> None:
         self.held = 0
-        """Bytes of memory that wait for missing ones, about."""
+        """About how many bytes of memory wait for missing ones."""
         self.early = 0
-        """Bytes from before what was taken for the start, which came too late."""
+        """The number of bytes before the assumed start, which came too late."""
         self._position: int | None = None
-        """Of the next byte; None until there is one."""
+        """Of the next byte; None until it is known."""
         self._start = 0
-        """Where the stream was taken up."""
+        """Where the stream starts."""
         self._waiting: dict[int, _Waiting] = {}
         """By position."""
         self._starts: list[int] = []
         """Their positions, as a heap."""
         self._acknowledged_at: int | None = None
-        """When it was first seen that the peer has the missing bytes."""
+        """When the peer was first seen to have the missing bytes."""
 
     @property
     def is_started(self) -> bool:
-        """Whether it is known where the next byte stands."""
+        """Whether the position of the next byte is known."""
         return self._position is not None
 
     @property
@@ -73,15 +74,15 @@ class Stream:
         return bool(self._starts)
 
     def start(self, sequence: int) -> None:
-        """Tell the sequence number of the first byte."""
+        """Set the sequence number of the first byte."""
         self._position = self._start = sequence
 
-    def is_behind(self, sequence: int) -> bool:
-        """Whether all bytes before a sequence number have been told, or given up."""
+    def has_reached(self, sequence: int) -> bool:
+        """Whether all bytes before a sequence number have been returned, or given up."""
         return self._position is not None and self._ahead(sequence) <= 0
 
     def add(self, sequence: int, data: bytes, size: int, time: int) -> list[Piece]:
-        """Take in a segment; what can be told then.
+        """Process a segment; the pieces that are then in order.
 
         Args:
             sequence: the number of its first byte.
@@ -93,13 +94,13 @@ class Stream:
             self.start(sequence)
         ahead = self._ahead(sequence)
         if ahead == 0 and not self._starts:  # as nearly all are
-            return self._told(data, size, time)
-        if ahead < -_WINDOW:  # too far back to come again: so much further on that its number started again
+            return self._pieces(data, size, time)
+        if ahead < -_WINDOW:  # too far back for a repetition: it is ahead, and its number wrapped around
             pieces = self.give_up_all()
             return [
                 *pieces,
                 Piece(time, b"", self._skip(self._ahead(sequence) % _MODULUS)),
-                *self._told(data, size, time),
+                *self._pieces(data, size, time),
             ]
         if ahead > 0:
             self._wait(self._at(ahead), _Waiting(data, size, time))
@@ -109,12 +110,12 @@ class Stream:
             self.early += min(size, -ahead)
         if ahead + size <= 0:
             return []
-        return [*self._told(data[-ahead:], size + ahead, time), *self._waited_for()]
+        return [*self._pieces(data[-ahead:], size + ahead, time), *self._released()]
 
     def acknowledged(self, number: int, time: int) -> list[Piece]:
-        """Hear that the peer has all bytes before a number; what can be told if missing ones are given up then.
+        """Note that the peer has all bytes before a number; the next pieces, if missing bytes are given up then.
 
-        It is of no use to call it where there is no hole.
+        Only useful if there is a hole.
         """
         if self._ahead(number) <= 0:
             return []
@@ -123,29 +124,29 @@ class Stream:
         return self.give_up() if time - self._acknowledged_at > _LATE else []
 
     def give_up(self) -> list[Piece]:
-        """Go on behind the first hole; what can be told then, beginning with how many bytes are missing."""
+        """Continue after the first hole; the next pieces, beginning with how many bytes are missing."""
         if not self._starts:
             return []
         first = self._starts[0]
         lost = self._skip(first - self._at(0))
-        return [Piece(self._waiting[first].time, b"", lost), *self._waited_for()]
+        return [Piece(self._waiting[first].time, b"", lost), *self._released()]
 
     def give_up_all(self) -> list[Piece]:
-        """Go on behind all holes."""
+        """Continue after all holes."""
         pieces: list[Piece] = []
         while self._starts:
             pieces += self.give_up()
         return pieces
 
     def give_up_before(self, sequence: int, time: int) -> list[Piece]:
-        """Go on at a number that the stream has reached, as was said; tells how many bytes are missing before it."""
+        """Continue at a number that the stream is known to have reached; how many bytes are missing before it."""
         # Where it ends, the stream has one number more than bytes.
         if self._position is None or not 1 < self._ahead(sequence) < _WINDOW:
             return []
         return [Piece(time, b"", self._skip(self._ahead(sequence)))]
 
     def _ahead(self, sequence: int) -> int:
-        """How far a number is ahead of the next byte; below 0 if it is behind."""
+        """How far a number is ahead of the next byte; below 0 if it is before it."""
         return (sequence - self._at(0) + _HALF) % _MODULUS - _HALF
 
     def _at(self, ahead: int) -> int:
@@ -156,7 +157,7 @@ class Stream:
         self._position = self._at(count)
         return count
 
-    def _told(self, data: bytes, size: int, time: int) -> list[Piece]:
+    def _pieces(self, data: bytes, size: int, time: int) -> list[Piece]:
         self._skip(size)
         pieces = [Piece(time, data, 0)] if data else []
         if len(data) < size:
@@ -174,8 +175,8 @@ class Stream:
             self.held += len(waiting.data) - len(before.data)
         self._waiting[position] = waiting
 
-    def _waited_for(self) -> list[Piece]:
-        """Those that waited, as far as nothing is missing before them."""
+    def _released(self) -> list[Piece]:
+        """The waiting segments before which nothing is missing any more."""
         pieces: list[Piece] = []
         while self._starts and self._starts[0] <= self._at(0):
             position = heappop(self._starts)
@@ -183,6 +184,6 @@ class Stream:
             self.held -= len(data) + _COST
             known = self._at(0) - position
             if known < size:
-                pieces += self._told(data[known:], size - known, time)
+                pieces += self._pieces(data[known:], size - known, time)
         self._acknowledged_at = None
         return pieces

@@ -11,16 +11,16 @@ from kipspark.report.report import Row
 from kipwire.tools.printable import printable_line
 
 MOST_LINES = 10
-"""Lines that can still be told apart."""
+"""The most lines that can still be distinguished."""
 
 _LONGEST_NAME = 40
-"""Characters of a name that leave room for the chart."""
+"""The most characters of a name that leave room for the chart."""
 _BLUE, _PALE = "#2f6db3", "#c9d6e6"
 _COUNTS = "{x:,.0f}"
 
 
 def lag_over_time(axes: Any, rows: list[Row]) -> None:
-    """A line for each group and topic: records behind, at each commit; columns name, time, lag."""
+    """A line for each group and topic: its lag at each commit; columns name, time, lag."""
     lines: dict[str, list[tuple[Any, int]]] = defaultdict(list)
     for row in rows:
         lines[row["name"]].append((row["time"], row["lag"]))
@@ -28,11 +28,11 @@ def lag_over_time(axes: Any, rows: list[Row]) -> None:
     for name in highest:
         points = sorted(lines[name])
         axes.step(*zip(*points, strict=True), where="post", marker="o", markersize=3)
-    axes.set_ylabel("records behind")
+    axes.set_ylabel("lag in records")
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(_COUNTS)
     _time_axis(axes, [row["time"] for row in rows])
-    title = f"the {MOST_LINES} of {len(lines)} that were furthest behind" if len(lines) > MOST_LINES else None
+    title = f"the {MOST_LINES} of {len(lines)} with the highest lag" if len(lines) > MOST_LINES else None
     _legend(
         axes,
         axes.get_lines(),
@@ -75,22 +75,22 @@ def _names(rows: list[Row]) -> list[str]:
 
 
 def _legend(axes: Any, lines: Sequence[Any], names: Sequence[str], **more: Any) -> None:
-    """A legend beside the chart, since there is no corner that no line or bar may reach."""
+    """A legend next to the chart, since lines and bars may reach every corner of it."""
     numbers = [str(number) for number in range(len(names))]
     legend = axes.legend(lines, numbers, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1), **more)
-    # Only now, since matplotlib leaves out what has a name that begins with an underline.
+    # Set afterwards, since matplotlib leaves out names that begin with an underscore.
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set_text(name)
 
 
 def _time_axis(axes: Any, times: list[datetime]) -> None:
-    """Say which days the times are of, since the axis only has hours where they are of one."""
+    """Label the axis with the days, since its ticks have only hours if all times are of one day."""
     first, last = f"{min(times):%Y-%m-%d}", f"{max(times):%Y-%m-%d}"
     axes.set_xlabel(f"time in UTC, {first}" + (f" to {last}" if last != first else ""))
 
 
 def _short(name: str) -> str:
-    """The name with its middle left out where it is long: how it begins and its topic tell most."""
+    """The name, with the middle of a long one left out: its start and its topic say most."""
     name = printable_line(name)
     half = (_LONGEST_NAME - 1) // 2
     return name if len(name) <= _LONGEST_NAME else f"{name[:half]}…{name[-half:]}"

@@ -7,12 +7,12 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from kipspark.report.report import Report, Shown, cell
+from kipspark.report.report import FirstRows, Report, cell
 from kipwire.tools.printable import printable_line
 
 
-def show(console: Console, report: Report, tables: list[Shown]) -> None:
-    """Print what a job has found."""
+def show(console: Console, report: Report, tables: list[FirstRows]) -> None:
+    """Print a report."""
     console.print(_text(report.title, "bold"))
     for shown in tables:
         console.print()
@@ -21,7 +21,7 @@ def show(console: Console, report: Report, tables: list[Shown]) -> None:
             continue
         console.print(_table(shown))
         if not shown.is_all:
-            console.print(Text(f"and more: these are the first {len(shown.rows)}", style="dim"))
+            console.print(Text(f"only the first {len(shown.rows)} rows are shown", style="dim"))
     for note in report.notes:
         console.print()
         console.print(_text(note))
@@ -32,7 +32,7 @@ def _text(text: str, style: str = "") -> Text:
     return Text(printable_line(text), style=style)
 
 
-def _table(shown: Shown) -> RichTable:
+def _table(shown: FirstRows) -> RichTable:
     table = RichTable(
         title=_text(shown.table.title, "bold"),
         title_justify="left",

@@ -1,4 +1,4 @@
-"""Files that the command line writes: whole ones or none, and nothing in the place of what is there."""
+"""Files that the command line writes: completely or not at all; existing tables are not overwritten."""
 
 from __future__ import annotations
 
@@ -14,69 +14,69 @@ from kipspark.report.report import Table
 from kipwire.tools.whole import new_folder, rename_new, write_whole
 
 
-def check_folder(place: Path, option: str) -> None:
-    """Whether a place is a folder or may become one, known before a job starts.
+def check_folder(path: Path, option: str) -> None:
+    """Check, before a job starts, that a path is a folder or can become one.
 
     Raises:
-        JobError: it is a file, or may not be written to.
+        JobError: it is a file, or is not writable.
     """
-    there = next(folder for folder in (place, *place.absolute().parents) if folder.exists())
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     if not there.is_dir():
-        where = "is a file" if there == place else f"{there} is a file"
-        raise JobError(f"{place}: {where}; {option} needs a folder, which is made if it is not there")
+        where = "is a file" if there == path else f"{there} is a file"
+        raise JobError(f"{path}: {where}; {option} needs a folder, which is created if it does not exist")
     if not os.access(there, os.W_OK):
-        raise JobError(f"{place}: {there} may not be written to")
+        raise JobError(f"{path}: {there} is not writable")
 
 
 def check_empty(out: Path) -> None:
-    """Whether tables may be written to a folder, known before a job starts.
+    """Check, before a job starts, that tables can be written to a folder.
 
     Raises:
-        JobError: it is no folder, or one that is not empty.
+        JobError: it is not a folder, or is not empty.
     """
     check_folder(out, "--out")
     if out.is_dir() and any(out.iterdir()):
         raise JobError(
-            f"{out}: has files already, and nothing is overwritten; choose another folder or remove this one"
+            f"{out}: already has files, and nothing is overwritten; choose another folder or remove this one"
         )
 
 
 def check_file(html: Path) -> None:
-    """Whether a page may be written there, known before a job starts.
+    """Check, before a job starts, that a page can be written.
 
     Raises:
-        JobError: it is a folder, or in none.
+        JobError: it is a folder, or its folder does not exist.
     """
     if html.is_dir():
         raise JobError(f"{html}: is a folder; --html needs the name of a file")
     if not html.absolute().parent.is_dir():
-        raise JobError(f"{html}: there is no such folder as {html.absolute().parent}")
+        raise JobError(f"{html}: the folder {html.absolute().parent} does not exist")
 
 
 def write_tables(out: Path, tables: Iterable[Table]) -> None:
-    """Write tables as Parquet files, a folder each; all of them, or none where one cannot be written.
+    """Write tables as Parquet files, each in its own folder: all of them, or none if one cannot be written.
 
-    They are written beside their places, and renamed once all are there, so that two runs never touch each other's.
-    Where Spark's files are on another machine or file system nothing can be renamed: there it writes to the places
-    themselves, which it does not if anything is there, and what it has written stays.
+    Tables are written next to their final folders, and renamed once all are complete, so that two runs never touch
+    each other's. If Spark writes to another machine or file system, nothing can be renamed: then it writes to the final
+    folders, which must not exist, and after a failure what it has written stays.
 
     Raises:
         JobError: another run has written a table of that name meanwhile.
     """
     out.mkdir(parents=True, exist_ok=True)
     with new_folder(beside=out / "tables") as made:
-        place = None
+        target: Path | None = None
         names = []
         for table in tables:
-            place = place or (made if _is_seen(table.frame.sparkSession, made) else out)
-            table.frame.write.parquet(str(place / table.name))
+            target = target or (made if _is_seen(table.frame.sparkSession, made) else out)
+            table.frame.write.parquet(str(target / table.name))
             names.append(table.name)
-        if place == made:
+        if target == made:
             _publish(made, out, names)
 
 
 def _is_seen(spark: SparkSession, folder: Path) -> bool:
-    """Whether a folder of this machine is one of Spark's, too."""
+    """Whether Spark sees a folder of this machine."""
     probe = folder / "probe"
     probe.write_text("seen")
     try:
@@ -88,7 +88,7 @@ def _is_seen(spark: SparkSession, folder: Path) -> bool:
 
 
 def _publish(made: Path, out: Path, names: Iterable[str]) -> None:
-    """Give tables their places, all or none."""
+    """Rename tables to their final folders, all or none."""
     done: list[str] = []
     name = ""
     try:
@@ -97,7 +97,7 @@ def _publish(made: Path, out: Path, names: Iterable[str]) -> None:
             done.append(name)
     except BaseException as error:
         for ours in done:
-            (out / ours).rename(made / ours)  # what was renamed is ours
+            (out / ours).rename(made / ours)  # only tables of this run
         if isinstance(error, FileExistsError):
             raise JobError(
                 f"{out / name}: another run has written it meanwhile, and nothing is overwritten; choose another folder"
@@ -106,5 +106,5 @@ def _publish(made: Path, out: Path, names: Iterable[str]) -> None:
 
 
 def write_file(file: Path, text: str) -> None:
-    """Write a text, which takes the place of one that is there once it is whole."""
+    """Write a text file, which replaces an existing one only once it is complete."""
     write_whole(file, text.encode())

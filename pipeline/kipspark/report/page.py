@@ -1,4 +1,4 @@
-"""Reports as one HTML page, with charts in it and nothing to load."""
+"""Reports as one self-contained HTML page with charts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from kipspark.errors import JobError
-from kipspark.report.report import Chart, Report, Row, Shown, cell
+from kipspark.report.report import Chart, FirstRows, Report, Row, cell
 from kipwire.tools.printable import printable_line
 
 _STYLE = """
@@ -28,17 +28,17 @@ _LOOK: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "axes.spines.top": False,
-    # Names are data: a `$` in one starts no formula.
+    # Names are data: a `$` in one does not start a formula.
     "text.parse_math": False,
     "text.usetex": False,
     "axes.formatter.use_mathtext": False,
 }
 
 _LONG = 48
-"""Characters from which the text of a cell may be broken into lines."""
+"""The text of a cell with more characters than this may wrap."""
 
 
-def page(report: Report, tables: list[Shown], charts: list[tuple[Chart, list[Row]]]) -> str:
+def page(report: Report, tables: list[FirstRows], charts: list[tuple[Chart, list[Row]]]) -> str:
     """The page: the first table, which answers what most people ask, then charts, then the other tables."""
     first, *others = [_section(shown) for shown in tables]
     parts = [f"<h1>{_text(report.title)}</h1>", first]
@@ -60,13 +60,13 @@ def _text(text: str) -> str:
     return escape(printable_line(text))
 
 
-def _section(shown: Shown) -> str:
+def _section(shown: FirstRows) -> str:
     content = _table(shown) if shown.rows else '<p class="note">none</p>'
-    more = "" if shown.is_all else f'\n<p class="note">and more: these are the first {len(shown.rows)}</p>'
+    more = "" if shown.is_all else f'\n<p class="note">only the first {len(shown.rows)} rows are shown</p>'
     return f"<h2>{_text(shown.table.title)}</h2>\n{content}{more}"
 
 
-def _table(shown: Shown) -> str:
+def _table(shown: FirstRows) -> str:
     numbers = {name for name in shown.columns if any(isinstance(row[name], (int, float)) for row in shown.rows)}
     mark = {name: ' class="number"' if name in numbers else "" for name in shown.columns}
     head = "".join(f"<th{mark[name]}>{escape(name.replace('_', ' '))}</th>" for name in shown.columns)
@@ -82,11 +82,11 @@ def _cell(text: str, mark: str) -> str:
 
 
 def _svg(chart: Chart, rows: list[Row]) -> str:
-    import matplotlib as mpl  # takes a second, and only pages need it
+    import matplotlib as mpl  # the import takes a second, and only pages need it
     from matplotlib.figure import Figure
 
     with mpl.rc_context(_LOOK), warnings.catch_warnings():
-        # The browser has its own fonts: that matplotlib's lacks a character of a name does not matter.
+        # The browser has its own fonts, so a character that matplotlib's font lacks does not matter.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure = Figure(figsize=(11, 4.2), layout="constrained")
         axes: Any = figure.subplots()
@@ -98,6 +98,6 @@ def _svg(chart: Chart, rows: list[Row]) -> str:
             chart.draw(axes, rows)
             figure.savefig(out, format="svg", metadata={"Date": None})
         except Exception as error:  # matplotlib's, of any kind
-            raise JobError(f"the chart {chart.title!r} cannot be drawn: {error!r}; there is no page") from error
+            raise JobError(f"the chart {chart.title!r} cannot be drawn: {error!r}; no page was written") from error
     text = out.getvalue()
     return text[text.index("<svg") :]

@@ -1,4 +1,4 @@
-"""What a job has to say, as data: tables and charts; `console`, `page` and Parquet files are made of it."""
+"""The result of a job as data: tables and charts, from which `console`, `page` and Parquet files are made."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Table:
     """One table of a job."""
 
     name: str
-    """Also of the folder that its Parquet files go to."""
+    """Also the name of the folder for its Parquet files."""
     title: str
     frame: DataFrame
     order: tuple[Column | str, ...]
-    """What to sort by where only the first rows are shown."""
+    """The sort order of the rows that are shown."""
     hidden: tuple[str, ...] = ()
     """Columns that only files have."""
     shown: int = 20
-    """Rows that are shown."""
+    """The number of rows that are shown."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Report:
-    """What a job has found."""
+    """The result of a job."""
 
     title: str
     tables: tuple[Table, ...]
@@ -51,7 +51,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Shown:
+class FirstRows:
     """The first rows of a table."""
 
     table: Table
@@ -60,15 +60,15 @@ class Shown:
     is_all: bool
 
 
-def first_rows(table: Table) -> Shown:
-    """The rows of a table that are shown, computed now."""
+def first_rows(table: Table) -> FirstRows:
+    """Compute the rows of a table that are shown."""
     rows = table.frame.orderBy(*table.order).limit(table.shown + 1).toArrow().to_pylist()
     columns = tuple(name for name in table.frame.columns if name not in table.hidden)
-    return Shown(table, columns, tuple(rows[: table.shown]), len(rows) <= table.shown)
+    return FirstRows(table, columns, tuple(rows[: table.shown]), len(rows) <= table.shown)
 
 
 def cell(value: Any) -> str:
-    """A value as people read it."""
+    """A value as readable text."""
     if value is None:
         return ""
     if isinstance(value, bool):

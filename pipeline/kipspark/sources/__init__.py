@@ -1,4 +1,4 @@
-"""What stands in files, as tables: log segments, snapshots, captured frames. Only the `_source` modules know Spark."""
+"""Files as tables: log segments, snapshots, captured frames. Only the `_source` modules use Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kipspark.sources.snapshot_source import KafkaSnapshotSource
 
 
 def register(spark: SparkSession) -> None:
-    """Make the formats `kafka_log`, `kafka_snapshot` and `kafka_frames` known to a session."""
+    """Register the formats `kafka_log`, `kafka_snapshot` and `kafka_frames` in a session."""
     spark.dataSource.register(KafkaLogSource)
     spark.dataSource.register(KafkaSnapshotSource)
     spark.dataSource.register(KafkaFramesSource)

@@ -1,4 +1,4 @@
-"""Captures in kipwire's own form as Arrow batches, without Spark; `kipwire.captures` reads them."""
+"""Captures in kipwire's own format as Arrow batches, without Spark; `kipwire.captures` reads them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from kipspark.errors import SourceError
 from kipspark.packets.conversation import REQUEST, RESPONSE
-from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, Chosen
-from kipspark.sources.paths import shown
+from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
+from kipspark.sources.paths import path_text
 from kipwire.captures import INDEX, PACKED, CaptureError, Entry, frames_beside, is_packed, open_frames, read_index
 
 
@@ -21,18 +21,18 @@ class Part(NamedTuple):
     index_file: str
     frames_file: str
     start: int
-    """Lines that start before are left out; so is one that has started before and ends here."""
+    """Lines that start before it are left out, even if they end after it."""
     end: int | None
-    """Lines that start from here on belong to the next part; None: to the end, as in a packed index."""
+    """Lines that start from here on belong to the next part; None: to the end, as in a compressed index."""
 
 
-def find_indexes(place: Path) -> tuple[Path, ...]:
+def find_indexes(folder: Path) -> tuple[Path, ...]:
     """The index files of the captures in a folder, and in the folders below it."""
-    return tuple(sorted([*place.rglob(INDEX), *place.rglob(INDEX + PACKED)]))
+    return tuple(sorted([*folder.rglob(INDEX), *folder.rglob(INDEX + PACKED)]))
 
 
 def parts(index: Path, split_bytes: int) -> list[Part]:
-    """What tasks read of one capture: ranges of its index of about so many bytes; a packed one as a whole.
+    """The parts of one capture: ranges of its index of about `split_bytes` bytes; all of it if it is compressed.
 
     Raises:
         SourceError: the frames are missing, or a file cannot be read.
@@ -49,11 +49,12 @@ def parts(index: Path, split_bytes: int) -> list[Part]:
     ]
 
 
-def read_frames(part: Part, chosen: Chosen) -> Iterator[pa.RecordBatch]:
+def read_frames(part: Part, chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
     """The frames of a part of a capture, in its order, as batches of `FRAMES_SCHEMA`.
 
     Raises:
-        SourceError: a file is missing or damaged, or the index does not fit the frames; it says which line.
+        SourceError: a file is missing or damaged, or the index does not fit the frames, in the line that the text
+            gives.
     """
     rows: list[dict[str, Any]] = []
     size = 0
@@ -61,7 +62,7 @@ def read_frames(part: Part, chosen: Chosen) -> Iterator[pa.RecordBatch]:
         with open_frames(Path(part.frames_file)) as frames:
             for entry in read_index(Path(part.index_file), part.start, part.end):
                 direction = REQUEST if entry.is_request else RESPONSE
-                if not chosen.has(direction, entry.api_key, entry.client_id):
+                if not chosen.selects(direction, entry.api_key, entry.client_id):
                     continue
                 rows.append(_row(entry, direction, frames.read(entry)))
                 size += entry.size
@@ -76,7 +77,7 @@ def read_frames(part: Part, chosen: Chosen) -> Iterator[pa.RecordBatch]:
 
 def _row(entry: Entry, direction: str, frame: bytes) -> dict[str, Any]:
     return {
-        "capture": shown(entry.file.parent),
+        "capture": path_text(entry.file.parent),
         "number": entry.number,
         "timestamp": entry.timestamp_ns // 1000,
         "timestamp_ns": entry.timestamp_ns,

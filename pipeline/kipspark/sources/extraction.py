@@ -1,6 +1,7 @@
-"""Captures of packets written in kipwire's own form, which is small, and read in ranges.
+"""Write the frames of packets in kipwire's own format, which is smaller, and read in ranges.
 
-examples/capture/README.md describes that form. What is no frame goes to a file of its own, a JSON object a line.
+examples/capture/README.md describes that format. What is not a frame goes to a file of its own, one JSON object per
+line.
 """
 
 from __future__ import annotations
@@ -13,37 +14,37 @@ from typing import BinaryIO, NamedTuple
 from kipspark.errors import JobError, SourceError
 from kipspark.packets.conversation import REQUEST, Found
 from kipspark.packets.framing import SIZE
-from kipspark.sources.capture_places import find_captures
+from kipspark.sources.capture_files import find_captures
 from kipspark.sources.packet_captures import PacketCapture, numbered_frames
 from kipwire.captures import FRAMES, INDEX
 from kipwire.tools.whole import new_folder, rename_new
 
 FAULTS = "faults.jsonl"
-"""The file for what is no frame."""
+"""The file for what is not a frame."""
 
 
 class Extracted(NamedTuple):
-    """How much was written."""
+    """The numbers of frames and faults written."""
 
     frames: int
     faults: int
 
 
 def extract(path: Path, out: Path, ports: Collection[int]) -> Extracted:
-    """Write the frames in captured packets to a new folder; it is there as a whole, or not at all.
+    """Write the frames in captured packets to a new folder, completely or not at all.
 
     Args:
         path: a file of packets, or a folder with the files of one capture.
-        out: the folder, which must not be there yet.
-        ports: those of the brokers; empty if they are not known.
+        out: the folder, which must not exist yet.
+        ports: the brokers' ports; empty if they are not known.
 
     Raises:
-        JobError: `out` is there already, or there is more than one capture.
+        JobError: `out` exists already, or there is more than one capture.
         SourceError: there is no capture, or it cannot be read.
         OSError: `out` cannot be written.
     """
     capture = _only_capture(path)
-    there = JobError(f"{out}: is there already; --out must be the name of a new folder")
+    there = JobError(f"{out}: already exists; --out must be the name of a new folder")
     if out.exists():
         raise there
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -59,10 +60,10 @@ def extract(path: Path, out: Path, ports: Collection[int]) -> Extracted:
 def _only_capture(path: Path) -> PacketCapture:
     found = list(find_captures(str(path)).packets)
     if not found:
-        raise SourceError(f"{path}: no files of packets, such as a.pcap or a.pcapng")
+        raise SourceError(f"{path}: no packet files, such as a.pcap or a.pcapng")
     if len(found) != 1:
         folders = ", ".join(capture.name for capture in found)
-        raise JobError(f"{path}: has more than one capture; take them one by one: {folders}")
+        raise JobError(f"{path}: has more than one capture; extract them one by one: {folders}")
     return found[0]
 
 
@@ -89,7 +90,7 @@ def _write(capture: PacketCapture, folder: Path, ports: Collection[int]) -> Extr
 
 
 def _entry(found: Found) -> dict[str, object]:
-    """What the index says of a frame besides its place; of a fault, as much of it as is known."""
+    """The index entry of a frame, without its position; of a fault, what is known of it."""
     return {
         "ts_ns": found.time,
         "conn": found.connection,

@@ -1,4 +1,4 @@
-"""What all forms of captures have in common: the columns of `kafka_frames`, and which frames are asked for."""
+"""What all kinds of captures share: the columns of `kafka_frames`, and the filter for frames."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ FRAMES_SCHEMA = pa.schema(
 DIRECTIONS = (REQUEST, RESPONSE)
 
 ROWS = 8192
-"""Rows from which an Arrow batch is handed over."""
+"""The number of rows at which an Arrow batch is complete."""
 BYTES = 16 * 1024 * 1024
-"""Bytes of frames from which it is, however few its rows are."""
+"""The number of bytes of frames at which it is complete, even with fewer rows."""
 
 
-class Chosen(NamedTuple):
-    """Which frames are asked for; all where empty."""
+class FrameFilter(NamedTuple):
+    """Which frames a reader wants; an empty tuple means all."""
 
     api_keys: tuple[int, ...] = ()
     directions: tuple[str, ...] = ()
     client_ids: tuple[str, ...] = ()
 
-    def has(self, direction: str, api_key: int, client_id: str | None) -> bool:
-        """Whether a frame is one of them."""
+    def selects(self, direction: str, api_key: int, client_id: str | None) -> bool:
+        """Whether a frame is wanted."""
         return (
             (not self.api_keys or api_key in self.api_keys)
             and (not self.directions or direction in self.directions)

@@ -10,9 +10,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
-from kipspark.sources.capture_places import find_captures
+from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import Part, parts, read_frames
-from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, Chosen
+from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, FrameFilter
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
 from kipspark.spark.types import struct_type
@@ -20,7 +20,7 @@ from kipspark.spark.types import struct_type
 OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes")
 
 DEFAULT_SPLIT_BYTES = 4 * 1024 * 1024
-"""Bytes of an index for one task unless told otherwise, which is some 20,000 frames."""
+"""The default number of bytes of an index for one task, which is about 20,000 frames."""
 
 
 class KafkaFramesSource(DataSource):
@@ -28,7 +28,7 @@ class KafkaFramesSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What to write behind `format`."""
+        """The name to pass to `format`."""
         return "kafka_frames"
 
     def schema(self) -> StructType:
@@ -36,16 +36,16 @@ class KafkaFramesSource(DataSource):
         return struct_type(FRAMES_SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads all captures at the place."""
+        """A reader of all captures at the path."""
         options = Options(self.name(), self.options, OPTIONS)
         directions = options.texts("directions")
         for direction in directions:
             if direction not in DIRECTIONS:
-                raise SourceError(f"kafka_frames: there is no direction {direction!r}; there are request and response")
+                raise SourceError(f"kafka_frames: there is no direction {direction!r}; use request or response")
         return _FramesReader(
             _Request(
                 options.path(),
-                Chosen(options.numbers("apiKeys"), directions, options.texts("clientIds")),
+                FrameFilter(options.numbers("apiKeys"), directions, options.texts("clientIds")),
                 options.ports("ports"),
                 options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
             )
@@ -56,7 +56,7 @@ class _Request(NamedTuple):
     """What the options say."""
 
     path: str
-    chosen: Chosen
+    chosen: FrameFilter
     ports: tuple[int, ...]
     split_bytes: int
 

@@ -1,4 +1,4 @@
-"""The columns of `kafka_log`: what they are, and making them of records and the batches that these came in."""
+"""The columns of `kafka_log`: their types, and how they are made from records and their batches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kipspark.sources.paths import shown
+from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipspark.spark.compute import pc
@@ -55,8 +55,7 @@ class OfBatch(NamedTuple):
     compression: str
     batch_position: int
     sequence: int | None
-    """What the sequence number of a record is above its offset, without what does not fit 31 bits; None where the
-    batch has none."""
+    """The sequence number of a record minus its offset, modulo 2**31; None if the batch has no sequence numbers."""
 
 
 def of_batch(batch: RecordBatch) -> OfBatch:
@@ -89,7 +88,7 @@ def record_rows(segment: Segment, records: pa.RecordBatch, batches: Sequence[OfB
     Args:
         segment: where the records are from.
         records: rows as `kipwire.columns.decode_records` gives them.
-        batches: what their batches say, by the numbers in the column `batch`.
+        batches: what their batches have in common, by the numbers in the column `batch`.
     """
     of_batches = dict(zip(OfBatch._fields, zip(*batches, strict=True), strict=True))
     number, offset = records.column("batch"), records.column("offset")
@@ -104,26 +103,26 @@ def record_rows(segment: Segment, records: pa.RecordBatch, batches: Sequence[OfB
 
 
 def _sequences(offset: pa.Int64Array, above: pa.Int32Array) -> pa.Int32Array:
-    """Sequence numbers as `RecordBatch.sequence` tells them: 0 follows the highest, and -1 stands for none."""
+    """Sequence numbers as in `RecordBatch.sequence`: 0 follows the highest, and -1 means none."""
     numbers = pc.bit_wise_and(pc.add(offset, above.cast(pa.int64())), HIGHEST_SEQUENCE)  # sums wrap around
     return pc.fill_null(numbers.cast(pa.int32()), -1)
 
 
 def broken_rows(segment: Segment, broken: Sequence[Broken]) -> pa.RecordBatch:
-    """The rows of `LOG_SCHEMA` that tell of batches which cannot be read."""
+    """The rows of `LOG_SCHEMA` for batches that cannot be read."""
     found = {
         "batch_position": pa.array([one.position for one in broken], pa.int64()),
-        "error": pa.array([shown(one.error) for one in broken], pa.string()),
+        "error": pa.array([path_text(one.error) for one in broken], pa.string()),
     }
     return _rows(segment, len(broken), found)
 
 
 def _rows(segment: Segment, count: int, found: dict[str, pa.Array]) -> pa.RecordBatch:
-    """So many rows of a segment with the columns that are found; all others are null."""
+    """`count` rows of a segment with the columns that are found; all others are null."""
     of_segment: dict[str, Any] = {
         "topic": segment.topic,
         "partition": segment.partition,
-        "segment": shown(segment.path),
+        "segment": path_text(segment.path),
     }
     arrays = [
         (

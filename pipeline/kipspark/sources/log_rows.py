@@ -18,14 +18,14 @@ from kipwire.columns import ColumnError, RecordColumns
 from kipwire.records import RecordBatch, read_segment
 
 _ROWS = 16384
-"""Rows, or batches, from which an Arrow batch is handed over."""
+"""The number of rows, or batches, at which an Arrow batch is complete."""
 _BYTES = 16 * 1024 * 1024
-"""Bytes of keys, values and headers from which it is, however few its rows are."""
+"""The number of bytes of keys, values and headers at which it is complete, even with fewer rows."""
 _INT64 = range(-(2**63), 2**63)
 
 
 class Wanted(NamedTuple):
-    """Which records are asked for, and how they are to be read."""
+    """Which records to read, and how."""
 
     first_offset: int | None = None
     end_offset: int | None = None
@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
     """Whether control records are records too."""
     check_crcs: bool = True
     permissive: bool = False
-    """Whether a broken batch becomes one row that tells of it, instead of an error."""
+    """Whether a broken batch is one row with the error, instead of an exception."""
 
 
 def read_rows(split: Split, wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -60,7 +60,7 @@ def read_rows(split: Split, wanted: Wanted) -> Iterator[pa.RecordBatch]:
 def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
     """The batches of a range that may have wanted records.
 
-    What the file had when it was looked for and has no more, since the broker has cut its end off, has none.
+    A range that the broker has cut off from the file since it was listed has none.
     """
     start: int | None = split.start
     while start is not None:
@@ -78,7 +78,7 @@ def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
             if not wanted.permissive:
                 raise
             yield Broken(position, str(error))
-            start = _behind(split, position)
+            start = _next_position(split, position)
         except OSError as error:
             raise _unreadable(split.segment, error) from None
         except ValueError as error:
@@ -94,8 +94,8 @@ def _unreadable(segment: Segment, error: OSError) -> SourceError:
     return SourceError(f"{segment.path}: cannot be read: {error.strerror or error}")
 
 
-def _behind(split: Split, position: int) -> int | None:
-    """Where the batch behind a broken one starts; None if nothing tells, or the range ends there."""
+def _next_position(split: Split, position: int) -> int | None:
+    """Where the batch after a broken one starts; None if that is not known, or the range ends there."""
     try:
         with Path(split.segment.path).open("rb") as file:
             head = batch_head(file, position)
@@ -114,12 +114,12 @@ def _may_have(batch: RecordBatch, wanted: Wanted) -> bool:
         return False
     if wanted.first_timestamp is not None and batch.max_timestamp < wanted.first_timestamp:
         return False
-    # Of a compressed entry of magic 0 or 1 only its content tells where it starts.
+    # Where a compressed entry of magic 0 or 1 starts is known only from its content.
     return wanted.end_offset is None or batch.records_count is None or batch.base_offset < wanted.end_offset
 
 
 class _Rows:
-    """Records on their way into an Arrow batch, and what their batches say."""
+    """Records to be made into an Arrow batch, and what their batches have in common."""
 
     def __init__(self, segment: Segment, wanted: Wanted) -> None:
         self.segment = segment
@@ -128,10 +128,10 @@ class _Rows:
         self.batches: list[OfBatch] = []
         self.broken: list[Broken] = []
         self.before_broken: list[int] = []
-        """How many batches that are not broken stand before each of those."""
+        """For each of those, how many good batches come before it."""
 
     def add(self, batch: RecordBatch | Broken) -> None:
-        """Add the records of a batch; or what tells that it is broken, if that is not an error."""
+        """Add the records of a batch, or the error of a broken one if that is permitted."""
         broken = batch if isinstance(batch, Broken) else self._add(batch)
         if broken is not None:
             self.broken.append(broken)
@@ -152,7 +152,7 @@ class _Rows:
         return count >= _ROWS or self.records.size >= _BYTES
 
     def take(self) -> Iterator[pa.RecordBatch]:
-        """All rows so far, if there are any that are wanted; none are left then."""
+        """All wanted rows so far, if there are any; then none are left."""
         records, batches = _chosen(self.records.take(), self.wanted), self.batches
         broken, before = self.broken, self.before_broken
         self.batches, self.broken, self.before_broken = [], [], []
@@ -164,13 +164,13 @@ class _Rows:
             yield broken_rows(self.segment, broken)
             return
         rows = pa.concat_batches([broken_rows(self.segment, broken), record_rows(self.segment, records, batches)])
-        # A batch that is broken stands before the good one whose number it has.
+        # A broken batch comes before the good one whose number it has.
         numbers = pa.concat_arrays([pa.array(before, pa.int64()), records.column("batch").cast(pa.int64())])
         yield rows.take(pc.sort_indices(numbers))
 
 
 def _chosen(records: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
-    """Those of the records that are wanted."""
+    """The wanted records."""
     for name, first, end in (
         ("offset", wanted.first_offset, wanted.end_offset),
         ("timestamp", wanted.first_timestamp, wanted.end_timestamp),
@@ -190,4 +190,4 @@ def _reach(numbers: pa.Int64Array, bound: int) -> pa.BooleanArray:
 
 
 def _filtered(records: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
-    return records.filter(mask) if mask.false_count else records  # most are wanted whole, which needs no copy
+    return records.filter(mask) if mask.false_count else records  # mostly all are wanted, which needs no copy

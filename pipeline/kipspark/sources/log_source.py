@@ -1,4 +1,4 @@
-"""`kafka_log`: the records of brokers' log folders as a Spark data source, at once or as a stream."""
+"""`kafka_log`: the records of brokers' log folders as a Spark data source, as a batch or as a stream."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class KafkaLogSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What to write behind `format`."""
+        """The name to pass to `format`."""
         return "kafka_log"
 
     def schema(self) -> StructType:
@@ -51,11 +51,11 @@ class KafkaLogSource(DataSource):
         return struct_type(LOG_SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads all there is at the moment."""
+        """A reader of the records at present."""
         return _LogReader(_request(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's own name
-        """Reads what there is and then what is added."""
+        """A reader of the records at present, and then of added ones."""
         return _LogStreamReader(_request(self.options))
 
 
@@ -106,7 +106,7 @@ class _Task(InputPartition):
 
 
 def _tasks(work: list[Work], split_bytes: int) -> list[InputPartition]:
-    """Tasks of about so many bytes: many small segments together cost less than a task for each."""
+    """Tasks of about `split_bytes` bytes: one task for many small segments costs less than a task for each."""
     tasks: list[InputPartition] = []
     some: list[Work] = []
     size = 0
@@ -120,7 +120,7 @@ def _tasks(work: list[Work], split_bytes: int) -> list[InputPartition]:
 
 
 def _read(task: InputPartition) -> Iterator[pa.RecordBatch]:
-    if isinstance(task, _Task):  # else it is None: Spark makes a task even if there is nothing
+    if isinstance(task, _Task):  # else it is None: Spark makes a task even if there is nothing to read
         for split, wanted in task.work:
             yield from read_rows(split, wanted)
 
@@ -166,7 +166,7 @@ class _LogStreamReader(DataSourceStreamReader):
         return latest
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's own name
-        """Fix what this run goes to; it may take several batches, such as one that has failed before and another."""
+        """Fix where this run ends; it may take several batches, such as one that failed before and a new one."""
         self.target = self._there()
 
     def _there(self) -> dict[str, int]:
@@ -179,14 +179,14 @@ class _LogStreamReader(DataSourceStreamReader):
         work: list[Work] = []
         for folder, replica in groupby(self.request.segments(), lambda segment: segment.folder):
             segments = list(replica)
-            first, behind = start.get(folder), end.get(folder, 0)
+            first, end_offset = start.get(folder), end.get(folder, 0)
             if first is not None and first < segments[0].base_offset and self.request.fail_on_data_loss:
                 raise SourceError(
-                    f"{folder}: records from offset {first} on are gone, the first segment starts at "
-                    f"{segments[0].base_offset}; to go on without them, set failOnDataLoss to false"
+                    f"{folder}: records from offset {first} on are gone: the first segment starts at "
+                    f"{segments[0].base_offset}; to continue without them, set failOnDataLoss to false"
                 )
-            wanted = _narrowed(self.request.wanted, first or 0, behind)
-            for segment in _between(segments, wanted.first_offset or 0, behind):
+            wanted = _narrowed(self.request.wanted, first or 0, end_offset)
+            for segment in _between(segments, wanted.first_offset or 0, end_offset):
                 position = position_before(segment, wanted.first_offset or 0)
                 work += [(split, wanted) for split in cut(segment, self.request.split_bytes, position)]
         return _tasks(work, self.request.split_bytes)
@@ -195,23 +195,23 @@ class _LogStreamReader(DataSourceStreamReader):
         return _read(partition)
 
 
-with suppress(ImportError):  # until Spark 4.2 a run with availableNow is one batch, which may be one that has failed
+with suppress(ImportError):  # until Spark 4.2 a run with availableNow is one batch, which may be one that failed before
     from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
     SupportsTriggerAvailableNow.register(_LogStreamReader)
 
 
 class _End(NamedTuple):
-    """How far a replica has been looked through."""
+    """How far a replica has been scanned."""
 
     segment: str
     position: int
     offset: int
-    """The next one that a record will have."""
+    """The offset of the next record."""
 
 
 def _end(last: Segment, before: _End | None) -> _End:
-    """The end of a replica, going on from where it was before, if that is still the same segment."""
+    """The end of a replica, scanned from where it was before, if the segment is the same."""
     goes_on = before is not None and before.segment == last.path and before.position <= last.size
     position, offset = (before.position, before.offset) if before and goes_on else (0, last.base_offset)
     with Path(last.path).open("rb") as file:

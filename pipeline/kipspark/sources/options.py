@@ -8,7 +8,7 @@ from kipspark.errors import SourceError
 
 FAILFAST, PERMISSIVE = "FAILFAST", "PERMISSIVE"
 MODES = (FAILFAST, PERMISSIVE)
-"""What to do about broken bytes, in Spark's words: fail, or go on and tell of them."""
+"""What to do about broken bytes, in Spark's terms: fail, or continue and report them."""
 
 _LAST_PORT = 65535
 
@@ -16,14 +16,14 @@ _LAST_PORT = 65535
 class Options:
     """The options of one data source, each read once.
 
-    Names are those of Spark: upper and lower case do not matter.
+    As everywhere in Spark, case does not matter in names.
     """
 
     def __init__(self, source: str, given: Mapping[str, str], known: tuple[str, ...]) -> None:
-        """Take in what a user has given.
+        """Check the names of the options that a user has given.
 
         Raises:
-            SourceError: an option is none of the known ones.
+            SourceError: an option is not a known one.
         """
         self._source = source
         self._given = {name.lower(): text for name, text in given.items()}
@@ -37,10 +37,10 @@ class Options:
         return self._given.get(name.lower())
 
     def path(self) -> str:
-        """The place to read from.
+        """The path to read from.
 
         Raises:
-            SourceError: there is none.
+            SourceError: it is missing.
         """
         path = self.text("path")
         if not path:
@@ -48,22 +48,22 @@ class Options:
         return path.removeprefix("file://")
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list with commas between, such as `orders,clicks`; empty if not given."""
+        """A list separated by commas, such as `orders,clicks`; empty if not given."""
         return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        """A list of whole numbers with commas between; empty if not given.
+        """A list of whole numbers separated by commas; empty if not given.
 
         Raises:
-            SourceError: one is none.
+            SourceError: one of them is not valid.
         """
         return tuple(self._number(name, part) for part in self.texts(name))
 
     def ports(self, name: str) -> tuple[int, ...]:
-        """A list of TCP ports with commas between; empty if not given.
+        """A list of TCP ports separated by commas; empty if not given.
 
         Raises:
-            SourceError: one is none.
+            SourceError: one of them is not valid.
         """
         numbers = self.numbers(name)
         for number in numbers:
@@ -75,14 +75,14 @@ class Options:
         """A whole number; None if not given.
 
         Raises:
-            SourceError: it is none, or below `least`.
+            SourceError: it is not a whole number, or is below `least`.
         """
         text = self.text(name)
         if text is None:
             return None
         number = self._number(name, text)
         if least is not None and number < least:
-            raise self._error(name, text, f"a whole number from {least} on")
+            raise self._error(name, text, f"a whole number of at least {least}")
         return number
 
     def truth(self, name: str, default: bool) -> bool:

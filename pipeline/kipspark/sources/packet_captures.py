@@ -1,4 +1,4 @@
-"""The frames in files of packets as Arrow batches, without Spark."""
+"""The frames in packet files as Arrow batches, without Spark."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from kipspark.packets.capture import find_frames
 from kipspark.packets.conversation import Found
-from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, Chosen
-from kipspark.sources.paths import shown
+from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
+from kipspark.sources.paths import path_text
 
 
 class PacketCapture(NamedTuple):
-    """Files of packets that are one capture; one task reads it, since a connection may go through all of them."""
+    """Packet files that are one capture; one task reads them, since a connection may span all of them."""
 
     name: str
     """The file, or the folder of the files."""
@@ -31,11 +31,11 @@ class Numbered(NamedTuple):
 
 
 def numbered_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterator[Numbered]:
-    """What stands in a capture, in order; frames have numbers from 0 on, also those that are not whole.
+    """The content of a capture, in order; frames are numbered from 0 on, incomplete ones too.
 
     Args:
         capture: the files.
-        ports: those of the brokers; empty if they are not known.
+        ports: the brokers' ports; empty if they are not known.
 
     Raises:
         SourceError: a file cannot be opened, or is neither pcap nor pcapng.
@@ -45,13 +45,13 @@ def numbered_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iter
         yield Numbered(None if found.request is None else next(numbers), found)
 
 
-def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: Chosen) -> Iterator[pa.RecordBatch]:
-    """The frames of a capture as batches of `FRAMES_SCHEMA`, and a row with `error` for what is no frame.
+def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
+    """The frames of a capture as batches of `FRAMES_SCHEMA`, and a row with `error` for what is not a frame.
 
     Args:
         capture: the files.
-        ports: those of the brokers; empty if they are not known.
-        chosen: the frames that are asked for. Of what is no frame nobody knows whether it is one of them, so it stays.
+        ports: the brokers' ports; empty if they are not known.
+        chosen: the wanted frames. What is not a frame stays, since it might be one of them.
 
     Raises:
         SourceError: a file cannot be opened, or is neither pcap nor pcapng.
@@ -63,12 +63,12 @@ def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: C
         if (
             request is not None
             and direction is not None
-            and not chosen.has(direction, request.api_key, request.client_id)
+            and not chosen.selects(direction, request.api_key, request.client_id)
         ):
             continue
         rows.append(
             (
-                shown(capture.name),
+                path_text(capture.name),
                 number,
                 found.time // 1000,
                 found.time,

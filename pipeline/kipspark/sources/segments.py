@@ -1,4 +1,4 @@
-"""The segment files of log folders: which there are, and whose records they hold."""
+"""Find the segment files of log folders, with their topics and partitions."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ class Segment(NamedTuple):
     @property
     def folder(self) -> str:
         """The folder of the partition: one replica of its log."""
-        return os.path.dirname(self.path)  # noqa: PTH120  of many files, and a Path costs ten times as much
+        return os.path.dirname(self.path)  # noqa: PTH120  called for many files; a Path costs ten times as much
 
 
 def find_segments(
     root: str | os.PathLike[str], topics: Collection[str] = (), partitions: Collection[int] = ()
 ) -> list[Segment]:
-    """The segments at a place, those of one partition in the order of their offsets.
+    """The segments at a path, those of one partition in the order of their offsets.
 
     Args:
-        root: a broker's log folder, any folder above such ones, the folder of a partition, or one segment file. The
+        root: a broker's log folder, any folder above one, the folder of a partition, or one segment file. The
             folder of a segment must have the name that brokers give it, such as `orders-0`.
-        topics: only of these topics; all where empty.
-        partitions: only of partitions with these numbers; all where empty.
+        topics: only of these topics; all if empty.
+        partitions: only of partitions with these numbers; all if empty.
 
     Raises:
-        SourceError: there is no such place, or no segment in it at all.
+        SourceError: the path does not exist, or has no segment at all.
     """
-    place = Path(root)
-    if not place.exists():
-        raise SourceError(f"{place}: there is no such file or folder")
-    found = [segment for segment in map(_segment, _files(place)) if segment is not None]
+    path = Path(root)
+    if not path.exists():
+        raise SourceError(f"{path}: there is no such file or folder")
+    found = [segment for segment in map(_segment, _files(path)) if segment is not None]
     if not found:
         raise SourceError(
-            f"{place}: no log segments; they are files such as orders-0/00000000000000000000.log, named and placed as "
-            "brokers do"
+            f"{path}: no log segments; expected files such as orders-0/00000000000000000000.log, named as brokers "
+            "name them"
         )
     chosen = [
         segment
@@ -65,11 +65,11 @@ def find_segments(
     return sorted(chosen, key=lambda segment: (segment.folder, segment.base_offset))
 
 
-def _files(place: Path) -> Iterator[Path]:
-    if place.is_file():
-        yield place
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
     else:
-        yield from place.rglob("*.log")
+        yield from path.rglob("*.log")
 
 
 def _segment(path: Path) -> Segment | None:
@@ -83,6 +83,6 @@ def _segment(path: Path) -> Segment | None:
         status = path.stat()
     except FileNotFoundError:  # the broker has just removed it
         return None
-    if not stat.S_ISREG(status.st_mode):  # such as a pipe, which would be waited for without end
+    if not stat.S_ISREG(status.st_mode):  # such as a pipe, on which a read would block
         return None
     return Segment(str(path.absolute()), folder["topic"], partition, base_offset, status.st_size)

@@ -21,7 +21,7 @@ class KafkaSnapshotSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What to write behind `format`."""
+        """The name to pass to `format`."""
         return "kafka_snapshot"
 
     def schema(self) -> StructType:
@@ -29,7 +29,7 @@ class KafkaSnapshotSource(DataSource):
         return struct_type(SNAPSHOT_SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads the snapshot that each log begins with."""
+        """A reader of the snapshot that each log begins with."""
         options = Options(self.name(), self.options, OPTIONS)
         return _SnapshotReader(_Request(options.path(), options.texts("topics"), options.numbers("partitions")))
 

@@ -1,8 +1,8 @@
-"""The snapshots of logs as Arrow batches, without Spark: what a log says that begins later than its first record.
+"""The snapshots of logs as Arrow batches, without Spark: what was in a log before its first segment.
 
 Only logs of controllers have snapshots, which is `__cluster_metadata`. A snapshot is a file beside the segments such as
-`00000000000000000612-0000000003.checkpoint`: the offset behind the last record that it covers, and the epoch of that
-one. Once there is one, the segments before it may go (KIP-630).
+`00000000000000000612-0000000003.checkpoint`: the offset after the last record that it covers, and the epoch of that
+record. Once there is a snapshot, the segments before it may be deleted (KIP-630).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from kafka_messages.snapshot_header_record.v0 import SnapshotHeaderRecord
 from kipspark.errors import SourceError
-from kipspark.sources.paths import shown
+from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import KipwireError
@@ -50,22 +50,22 @@ class Snapshot(NamedTuple):
     end_offset: int
     """It covers all records before this offset."""
     epoch: int
-    """That of the leader that wrote the last of them."""
+    """The epoch of the leader that wrote the last of them."""
 
 
 def first_snapshots(root: str, topics: Collection[str] = (), partitions: Collection[int] = ()) -> list[Snapshot]:
     """For each partition the snapshot that its log begins with, if it has one.
 
-    That is the oldest one that ends at the first offset of the log or later; the log goes on behind it without a gap.
-    A log that is there from offset 0 on needs none but that of offset 0, which tells how the cluster was formatted.
+    That is the oldest one that ends at the first offset of the log or later; the log continues after it without a gap.
+    A log that begins at offset 0 needs only the snapshot at offset 0, which says how the cluster was formatted.
 
     Args:
         root: as for `find_segments`; folders of several replicas of a partition count as one.
-        topics: only of these topics; all where empty.
-        partitions: only of partitions with these numbers; all where empty.
+        topics: only of these topics; all if empty.
+        partitions: only of partitions with these numbers; all if empty.
 
     Raises:
-        SourceError: there is no such place, or no segment in it at all.
+        SourceError: the path does not exist, or has no segment at all.
     """
     by_partition = sorted(find_segments(root, topics, partitions), key=_partition)
     found = [_first(list(segments)) for _, segments in groupby(by_partition, _partition)]
@@ -76,7 +76,7 @@ def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
     """The records of a snapshot, in its order, without the control records around them.
 
     Raises:
-        SourceError: the file cannot be read, is damaged, or is not whole.
+        SourceError: the file cannot be read, is damaged, or is incomplete.
     """
     try:
         batches = list(read_segment(snapshot.path))
@@ -88,16 +88,18 @@ def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
         raise SourceError(f"{snapshot.path}: {error}") from None
     header = first.value if first is not None else None
     if not isinstance(header, SnapshotHeaderRecord):
-        raise SourceError(f"{snapshot.path}: is no snapshot: it does not begin with a snapshot header")
+        raise SourceError(f"{snapshot.path}: is not a snapshot: it does not begin with a snapshot header")
     if last is None or last.type != "SNAPSHOT_FOOTER":
-        raise SourceError(f"{snapshot.path}: is not whole: it does not end with a snapshot footer; copy the file again")
+        raise SourceError(
+            f"{snapshot.path}: is incomplete: it does not end with a snapshot footer; copy the file again"
+        )
     of_file = {
         "topic": snapshot.topic,
         "partition": snapshot.partition,
         "end_offset": snapshot.end_offset,
         "epoch": snapshot.epoch,
         "timestamp": microseconds(header.last_contained_log_timestamp),
-        "snapshot": shown(snapshot.path),
+        "snapshot": path_text(snapshot.path),
     }
     arrays = {
         name: pa.repeat(pa.scalar(value, SNAPSHOT_SCHEMA.field(name).type), len(values))

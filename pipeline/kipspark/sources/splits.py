@@ -1,7 +1,7 @@
-"""Segments cut into ranges of bytes, so that several tasks can read one file.
+"""Split segments into ranges of bytes, so that several tasks can read one file.
 
-A range starts where a batch starts. Where that is, the offset index beside the segment tells; without one, or with one
-that does not fit the segment, the lengths in the batches themselves do.
+A range starts where a batch starts. The offset index next to the segment says where that is; if it is missing, or does
+not fit the segment, the lengths in the batches themselves do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kipspark.sources.segments import Segment
 from kipwire.records.heads import FORMATS, HEAD, LAST_OFFSET_DELTA, SIZE_END
 
 DEFAULT_SPLIT_BYTES = 32 * 1024 * 1024
-"""Bytes of a range unless told otherwise; starting a task costs as much as reading a few MiB."""
+"""The default number of bytes of a range; starting a task costs as much as reading a few MiB."""
 
 _INDEX_ENTRY = Packer(">ii")
 """An entry of an offset index: offset from the segment's base offset, position of a batch in the segment."""
@@ -58,7 +58,7 @@ def cut(segment: Segment, split_bytes: int = DEFAULT_SPLIT_BYTES, start: int = 0
     Args:
         segment: the segment.
         split_bytes: at least 1; a range is longer where one batch is.
-        start: where a batch starts; what is before is left out.
+        start: where a batch starts; what comes before is left out.
     """
     if segment.size <= start:
         return []
@@ -89,7 +89,7 @@ def position_before(segment: Segment, offset: int) -> int:
 
 
 def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
-    """The whole batches between two positions, as far as their lengths make sense; nothing is checked or decoded.
+    """The whole batches between two positions, as long as their lengths are valid; nothing is checked or decoded.
 
     Args:
         file: a segment.
@@ -102,7 +102,7 @@ def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
 
 
 def batch_head(file: BinaryIO, position: int) -> Head | None:
-    """What starts there, if it can be a batch."""
+    """The head of the batch that starts there; None if it cannot be a batch."""
     file.seek(position)
     data = file.read(_HEAD_BYTES)
     if len(data) < HEAD.size:
@@ -117,7 +117,7 @@ def batch_head(file: BinaryIO, position: int) -> Head | None:
 
 
 def _spaced(entries: Iterable[_Entry], split_bytes: int, start: int) -> list[_Entry]:
-    """Those that are at least so many bytes behind the one before."""
+    """Those that are at least `split_bytes` bytes after the one before."""
     chosen = []
     for entry in entries:
         if entry.position - start >= split_bytes:
@@ -127,7 +127,7 @@ def _spaced(entries: Iterable[_Entry], split_bytes: int, start: int) -> list[_En
 
 
 def _fits(file: BinaryIO, segment: Segment, entry: _Entry) -> bool:
-    """Whether a batch that an index tells of is there."""
+    """Whether a batch is where an index entry says."""
     head = batch_head(file, entry.position)
     return head is not None and segment.base_offset <= head.offset <= entry.offset
 
@@ -141,6 +141,6 @@ def _index(segment: Segment) -> Iterator[_Entry]:
     before = (-1, -1)
     for offset, position in _INDEX_ENTRY.iter_unpack(data[: len(data) - len(data) % _INDEX_ENTRY.size]):
         if offset <= before[0] or position <= before[1] or position >= segment.size:
-            return  # zeros, since the space of a live index is taken in advance; or an index of something else
+            return  # zeros, since a live index is allocated in advance; or an index of something else
         yield _Entry(segment.base_offset + offset, position)
         before = offset, position

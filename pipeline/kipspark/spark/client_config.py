@@ -1,4 +1,4 @@
-"""Files of settings for Kafka's clients, as Kafka's own tools take them by --command-config."""
+"""Properties files for Kafka's clients, as Kafka's own tools accept them with --command-config."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NAME = re.compile(r"[\w.-]+", re.ASCII)
 def client_options(file: Path) -> dict[str, str]:
     """The settings of a file as options of Spark's Kafka connector, whose names start with `kafka.`.
 
-    No error shows what stands in the file, since that may be a password or a part of a key.
+    No error shows content of the file, which may be a password or a part of a key.
 
     Raises:
-        SourceError: there is no such file, or a part of it is not a setting of a client.
+        SourceError: the file cannot be read, or a part of it is not a client setting.
     """
     try:
         # The encoding that Java reads such files in; other characters are written as \uXXXX.
@@ -29,9 +29,11 @@ def client_options(file: Path) -> dict[str, str]:
     for number, (name, value) in enumerate(settings.items(), 1):
         if not _NAME.fullmatch(name):
             raise SourceError(
-                f"{file}: setting {number} has a name with other characters than letters, digits, dots, hyphens and "
-                "underlines; a value that goes on in the next line needs a backslash at the end of each line"
+                f"{file}: the name of setting {number} has characters other than letters, digits, dots, hyphens and "
+                "underscores; a value that continues on the next line needs a backslash at the end of the line"
             )
         if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
-            raise SourceError(f"{file}: setting {number} has half a character: a \\u escape without its other half")
+            raise SourceError(
+                f"{file}: setting {number} has half a surrogate pair: a \\u escape without its other half"
+            )
     return {f"kafka.{name}": value for name, value in settings.items()}

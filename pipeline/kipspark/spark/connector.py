@@ -1,7 +1,7 @@
-"""Spark's own Kafka connector: how its jars get here, which pip does not bring.
+"""Fetch the jars of Spark's Kafka connector, which pip does not install.
 
-Ivy, which is one of Spark's jars, finds out what the connector is made of and fetches what Spark does not have yet, so
-that nothing but Java is needed.
+Ivy, which comes with Spark, resolves the connector's dependencies and fetches those that Spark does not have, so only
+Java is needed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from kipspark.spark.java import use_java
 from kipspark.spark.secrets import without_login
 
 CONNECTOR = "spark-sql-kafka-0-10_2.13"
-TRIED = "4.0.0"
-"""The version of Spark, and thereby of the connector, that kipspark's tests run with."""
+TESTED_VERSION = "4.0.0"
+"""The version of Spark, and so of the connector, that kipspark's tests run with."""
 
 _SECONDS = 600
 _SCHEMES = ("https", "file", "http")
@@ -34,13 +34,13 @@ _UNREACHABLE = re.compile(
 
 
 def folder() -> Path:
-    """Where the jars for the pyspark that is installed are, or would be."""
+    """The folder for the jars of the connector, for the installed pyspark."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "kipwire" / "spark-kafka" / pyspark.__version__
 
 
 def connector_jars() -> str:
-    """The paths of the jars, as `spark.jars` takes them: with commas between.
+    """The paths of the jars in the form of `spark.jars`: separated by commas.
 
     Raises:
         JobError: they have not been fetched.
@@ -48,60 +48,61 @@ def connector_jars() -> str:
     found = sorted(folder().glob("*.jar"))
     if not found:
         raise JobError(
-            f"Spark's Kafka connector for pyspark {pyspark.__version__} is not here yet; "
-            "fetch it, once: kipspark connector"
+            f"Spark's Kafka connector for pyspark {pyspark.__version__} has not been fetched yet; "
+            "run: kipspark connector"
         )
     return ",".join(map(str, found))
 
 
 def check_repository(repository: str | None, allow_http: bool = False) -> None:
-    """Whether jars may be taken from there: they run with all that Spark may do.
+    """Check that jars may be fetched from a repository: they run with all of Spark's rights.
 
     Raises:
-        JobError: it is not an address of https: or file:, and not one of http: that is allowed.
+        JobError: the URL is not https: or file:, nor http: with `allow_http`.
     """
     if repository is None:
         return
     scheme = repository.partition(":")[0].lower()
     if scheme == "http" and not allow_http:
         raise JobError(
-            f"{name_of(repository)}: what comes by http:// can be changed on its way, and these jars run; "
-            "use https://, or take it all the same: --allow-http"
+            f"{name_of(repository)}: jars that come over http:// can be changed on the way, and Spark runs them; "
+            "use https://, or accept the risk with --allow-http"
         )
     if scheme not in _SCHEMES:
-        raise JobError(f"{name_of(repository)}: is not an address of a Maven repository, such as https://HOST/PATH")
+        raise JobError(f"{name_of(repository)}: is not the URL of a Maven repository, such as https://HOST/PATH")
 
 
 def fetch(repository: str | None = None, *, allow_http: bool = False) -> Path:
-    """Fetch the jars for the pyspark that is installed.
+    """Fetch the jars for the installed pyspark.
 
     Args:
-        repository: address of a Maven repository; Maven Central if none is given.
-        allow_http: whether it may be one of http:, where anybody on the way can change what comes.
+        repository: URL of a Maven repository; by default Maven Central.
+        allow_http: whether the URL may be http:, over which anyone on the network path can change the jars.
 
     Returns:
         Their folder.
 
     Raises:
-        JobError: there is no Java, the repository is not a safe one, cannot be reached, or lacks something; the text
-            tells what.
+        JobError: there is no Java; or the repository is not allowed, cannot be reached, or lacks a jar.
     """
     check_repository(repository, allow_http)
     spark_jars = Path(pyspark.__file__).parent / "jars"
     ivy = next(spark_jars.glob("ivy-*.jar"), None)
     if ivy is None:
-        raise JobError(f"{spark_jars}: has no Ivy, which fetches the connector; a whole Spark has: pip install pyspark")
+        raise JobError(
+            f"{spark_jars}: has no Ivy, which fetches the connector; install a complete Spark: pip install pyspark"
+        )
     use_java()
-    place = folder()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    # Next to the place, so that the jars appear there all at once.
-    with TemporaryDirectory(dir=place.parent) as work:
+    jars = folder()
+    jars.parent.mkdir(parents=True, exist_ok=True)
+    # Next to the target folder, so that one rename publishes all jars.
+    with TemporaryDirectory(dir=jars.parent) as work:
         (Path(work) / "settings.xml").write_text(_settings(repository), encoding="utf-8")
         (Path(work) / "ivy.xml").write_text(_wanted(spark_jars.glob("*.jar")), encoding="utf-8")
         _run_ivy(ivy, Path(work), repository)
-        shutil.rmtree(place, ignore_errors=True)
-        (Path(work) / "jars").rename(place)
-    return place
+        shutil.rmtree(jars, ignore_errors=True)
+        (Path(work) / "jars").rename(jars)
+    return jars
 
 
 def _run_ivy(ivy: Path, work: Path, repository: str | None) -> None:
@@ -119,30 +120,30 @@ def _run_ivy(ivy: Path, work: Path, repository: str | None) -> None:
 
 
 def name_of(repository: str | None) -> str:
-    """What to call a repository, without the password that its address may have."""
+    """The name of a repository for messages, without the password that its URL may have."""
     return without_login(repository) if repository else "Maven Central"
 
 
 def reason(text: str, repository: str) -> str:
-    """Why Ivy has not fetched the jars, by what it printed, and what to do."""
+    """Why Ivy could not fetch the jars, judged by its output, and what to do."""
     if unreachable := _UNREACHABLE.search(text):
         return (
-            f"{repository}: cannot be reached ({unreachable[0]}). Java takes a proxy from "
-            "JAVA_TOOL_OPTIONS='-Dhttps.proxyHost=HOST -Dhttps.proxyPort=PORT'; for another repository: "
+            f"{repository}: cannot be reached ({unreachable[0]}). For a proxy set "
+            "JAVA_TOOL_OPTIONS='-Dhttps.proxyHost=HOST -Dhttps.proxyPort=PORT'; for another repository run: "
             "kipspark connector --repository URL"
         )
     missing = sorted({f"{group}:{name}:{version}" for group, name, version in _MISSING.findall(text)})
     if missing:
         return (
-            f"{repository}: has no {' and no '.join(missing)}. The connector has to be of Spark's own version, which "
+            f"{repository}: does not have {', '.join(missing)}. The connector must have Spark's own version, which "
             f"is {pyspark.__version__}. Name a repository that has all of it (kipspark connector --repository URL), or "
-            f"install the version of Spark that is tried with kipspark: pip install pyspark=={TRIED}"
+            f"install the version of Spark that kipspark is tested with: pip install pyspark=={TESTED_VERSION}"
         )
     return "\n".join([f"{repository}: the connector could not be fetched. Ivy says:", *text.strip().splitlines()[-5:]])
 
 
 def _settings(repository: str | None) -> str:
-    """Ivy's settings: one repository, and no others; Maven Central is the one that it knows by itself."""
+    """Ivy's settings: only the given repository; without one, Ivy's default, Maven Central."""
     root = "" if repository is None else f" root={quoteattr(repository.rstrip('/') + '/')}"
     return (
         '<ivysettings><settings defaultResolver="maven"/><resolvers>'
@@ -152,7 +153,7 @@ def _settings(repository: str | None) -> str:
 
 
 def _wanted(had: Iterable[Path]) -> str:
-    """What Ivy is to fetch: the connector and all that it needs, without the modules that Spark has."""
+    """The file that has Ivy fetch the connector and its dependencies, without the modules that Spark has."""
     modules = sorted({re.sub(r"-\d[^-]*$", "", jar.stem) for jar in had})
     return (
         '<ivy-module version="2.0"><info organisation="kipwire" module="connector"/><dependencies>'

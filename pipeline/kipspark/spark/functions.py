@@ -18,13 +18,13 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from kipspark.messages.asked import Mode, asked_choice, check_mode
-from kipspark.messages.choice import KAFKA, Choice
+from kipspark.messages.all_versions import all_versions_type
+from kipspark.messages.arguments import Mode, check_mode, checked_selection
 from kipspark.messages.decoding import decode, decode_strictly, raise_first
 from kipspark.messages.encoding import encode, encode_strictly
-from kipspark.messages.faults import FAULT_TYPE, fault_array
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
-from kipspark.messages.union import union_type
+from kipspark.messages.row_errors import ERROR_TYPE, error_array
+from kipspark.messages.selection import KAFKA, Selection
 from kipspark.sources.options import FAILFAST, PERMISSIVE
 from kipspark.spark.types import struct_type
 
@@ -46,26 +46,26 @@ def from_message(
     Args:
         data: a binary column.
         message: name of the message, such as `OffsetCommitValue`.
-        version: that of all messages, whose bytes are then those of the message alone. None: each tells its own, by
-            what stands before it where it is stored or sent. That is the version before a coordinator's value, the
-            type before its key, the frame of a metadata record, and the header before a request. The struct then has
-            every field of every version, null where a version does not have it, and `_version`.
+        version: that of all messages, whose bytes are then those of the message alone. None: each message has its own,
+            which the bytes before it give: the version before a coordinator's value, the type before its key, the frame
+            of a metadata record, the header before a request. The struct then has every field of every version, null
+            where a version does not have it, and `_version`.
         package: the generated package that has the message.
-        fields: only these, as paths such as `topics.partitions.leader_id`; all bytes are checked all the same.
-        mode: what to do about a broken message. FAILFAST stops with its place. PERMISSIVE gives null;
-            `error_of_message` tells why, and costs no second decoding.
+        fields: only these, as paths such as `topics.partitions.leader_id`; all bytes are checked anyway.
+        mode: what to do about a broken message. FAILFAST stops with its location. PERMISSIVE gives null;
+            `error_of_message` says why, without a second decoding.
 
     For messages with arrays of structs `with_message` takes half the time.
 
     Raises:
-        JobError: the package cannot be imported, a field does not exist, or the bytes tell no version.
+        JobError: the package cannot be imported, a field does not exist, or the bytes do not include a version.
         UnsupportedVersionError: there is no such message, or not in that version.
     """
-    choice = asked_choice(package, message, version, fields)
+    selection = checked_selection(package, message, version, fields)
     check_mode(mode)
     if mode == FAILFAST:
-        return _strict(choice)(data)
-    return _lenient(choice)(data).getField("message")
+        return _strict(selection)(data)
+    return _lenient(selection)(data).getField("message")
 
 
 def error_of_message(
@@ -78,13 +78,13 @@ def error_of_message(
 ) -> Column:
     """What is wrong with the messages of a column: a struct of message, version, path, offset and reason.
 
-    Null where nothing is. With the arguments of a `from_message` in the mode PERMISSIVE beside it, Spark decodes once
-    for both. The offset counts from the start of the given bytes.
+    Null where nothing is wrong. Together with a `from_message` of the same arguments in the mode PERMISSIVE, Spark
+    decodes once. The offset counts from the start of the given bytes.
 
     Raises:
         KipwireError: as `from_message`.
     """
-    return _lenient(asked_choice(package, message, version, fields))(data).getField("error")
+    return _lenient(checked_selection(package, message, version, fields))(data).getField("error")
 
 
 def to_message(
@@ -96,16 +96,16 @@ def to_message(
         rows: structs with the columns of the message. Those of tagged fields may be missing. A field that a version
             does not have must be null or have its default, or be ignorable, by the rule of `kipwire.convert`.
         message: name of the message.
-        version: that of all rows. None: that of each row's `_version`; what tells it is written before the message.
+        version: that of all rows. None: each row's `_version`; the bytes that give it are written before the message.
         package: the generated package that has the message.
         mode: FAILFAST stops at a row that cannot be written, with the field's path. PERMISSIVE gives null for it.
 
     Raises:
         KipwireError: as `from_message`.
     """
-    choice = asked_choice(package, message, version, None)
+    selection = checked_selection(package, message, version, None)
     check_mode(mode)
-    return _encoder(choice, mode)(rows)
+    return _encoder(selection, mode)(rows)
 
 
 def schema_of_message(
@@ -116,7 +116,7 @@ def schema_of_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    return struct_type(union_type(asked_choice(package, message, version, fields)))
+    return struct_type(all_versions_type(checked_selection(package, message, version, fields)))
 
 
 def from_coordinator(
@@ -129,16 +129,16 @@ def from_coordinator(
 ) -> Column:
     """The records of a coordinator's topic, as structs of `type`, `key` and `value`.
 
-    `key` and `value` have a column for each type of record, such as `key.offset_commit.group`. All are null but those
-    of the record's own type, and of these the value is null where the record is a tombstone.
+    `key` and `value` have a column for each type of record, such as `key.offset_commit.group`. Only those of the
+    record's own type are not null, and the value of a tombstone is null, too.
 
     Args:
         key: a binary column.
         value: a binary column.
         coordinator: `group` for `__consumer_offsets`, `transaction` for `__transaction_state`, `share` for
             `__share_group_state`.
-        types: only these are decoded, by names such as `OffsetCommit`; of others only `type` tells.
-        mode: FAILFAST stops at a broken record with its place. PERMISSIVE gives null; see `error_of_coordinator`.
+        types: only these are decoded, by names such as `OffsetCommit`; other records have only `type`.
+        mode: FAILFAST stops at a broken record with its location. PERMISSIVE gives null; see `error_of_coordinator`.
 
     Raises:
         JobError: there is no such coordinator or type.
@@ -165,8 +165,8 @@ def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode 
 
     Args:
         value: a binary column.
-        types: only these are decoded, by names such as `TopicRecord`; of others only `type` tells.
-        mode: FAILFAST stops at a broken record with its place. PERMISSIVE gives null; see `error_of_metadata`.
+        types: only these are decoded, by names such as `TopicRecord`; other records have only `type`.
+        mode: FAILFAST stops at a broken record with its location. PERMISSIVE gives null; see `error_of_metadata`.
 
     Raises:
         JobError: there is no such type.
@@ -198,39 +198,39 @@ def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> D
     return rows.observe(observation, sf.count(sf.lit(1)).alias("rows"), sf.count(column).alias("broken"))
 
 
-# One function object for each choice: Spark sees by it that two columns come from the same decoding.
+# One function object for each selection: by it Spark knows that two columns come from the same decoding.
 
 
 @lru_cache
-def _strict(choice: Choice) -> ColumnFunction:
+def _strict(selection: Selection) -> ColumnFunction:
     def decoded(data: pa.Array) -> pa.Array:
-        return decode_strictly(choice, data)
+        return decode_strictly(selection, data)
 
-    return _column_function(decoded, struct_type(union_type(choice)))
+    return _column_function(decoded, struct_type(all_versions_type(selection)))
 
 
 @lru_cache
-def _lenient(choice: Choice) -> ColumnFunction:
-    whole = _with_error(union_type(choice))
+def _lenient(selection: Selection) -> ColumnFunction:
+    whole = _with_error(all_versions_type(selection))
 
     def decoded(data: pa.Array) -> pa.Array:
-        rows, faults = decode(choice, data)
-        return pa.StructArray.from_arrays([rows, fault_array(faults, len(data))], fields=list(whole))
+        rows, errors = decode(selection, data)
+        return pa.StructArray.from_arrays([rows, error_array(errors, len(data))], fields=list(whole))
 
     return _column_function(decoded, struct_type(whole))
 
 
 @lru_cache
-def _encoder(choice: Choice, mode: Mode) -> ColumnFunction:
+def _encoder(selection: Selection, mode: Mode) -> ColumnFunction:
     if mode == PERMISSIVE:
 
         def encoded(rows: pa.Array) -> pa.Array:
-            return encode(choice, rows).data
+            return encode(selection, rows).data
 
     else:
 
         def encoded(rows: pa.Array) -> pa.Array:
-            return encode_strictly(choice, rows)
+            return encode_strictly(selection, rows)
 
     return _column_function(encoded, "binary")
 
@@ -240,15 +240,15 @@ def _strict_records(records: Records) -> ColumnFunction:
     if records.family == "metadata":
 
         def decoded(value: pa.Array) -> pa.Array:
-            rows, faults = decode_metadata(records, value)
-            raise_first(faults, value)
+            rows, errors = decode_metadata(records, value)
+            raise_first(errors, value)
             return rows
 
         return _column_function(decoded, struct_type(records_type(records)))
 
     def decoded_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
-        rows, faults = decode_coordinator(records, key, value)
-        raise_first_record(faults, key, value)
+        rows, errors = decode_coordinator(records, key, value)
+        raise_first_record(errors, key, value)
         return rows
 
     return _column_function(decoded_pairs, struct_type(records_type(records)))
@@ -260,24 +260,24 @@ def _lenient_records(records: Records) -> ColumnFunction:
     if records.family == "metadata":
 
         def decoded(value: pa.Array) -> pa.Array:
-            rows, faults = decode_metadata(records, value)
-            return pa.StructArray.from_arrays([rows, fault_array(faults, len(rows))], fields=list(whole))
+            rows, errors = decode_metadata(records, value)
+            return pa.StructArray.from_arrays([rows, error_array(errors, len(rows))], fields=list(whole))
 
         return _column_function(decoded, struct_type(whole))
 
     def decoded_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
-        rows, faults = decode_coordinator(records, key, value)
-        return pa.StructArray.from_arrays([rows, fault_array(faults, len(rows))], fields=list(whole))
+        rows, errors = decode_coordinator(records, key, value)
+        return pa.StructArray.from_arrays([rows, error_array(errors, len(rows))], fields=list(whole))
 
     return _column_function(decoded_pairs, struct_type(whole))
 
 
 def _with_error(type_: pa.StructType) -> pa.StructType:
-    return pa.struct([("message", type_), ("error", FAULT_TYPE)])
+    return pa.struct([("message", type_), ("error", ERROR_TYPE)])
 
 
 def _column_function(function: Callable[..., pa.Array], type_: StructType | str) -> ColumnFunction:
-    functions: Any = sf  # whose arrow_udf has types for decorators alone
+    functions: Any = sf  # arrow_udf is typed for use as a decorator only
     if not hasattr(functions, "arrow_udf"):  # Spark 4.0
         from kipspark.spark import pandas_functions
 

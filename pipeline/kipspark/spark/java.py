@@ -21,7 +21,7 @@ def use_java() -> None:
     """Let Spark use a Java that is new enough: that of JAVA_HOME, of PATH or of one of the usual folders.
 
     Raises:
-        JobError: there is none; the text tells how to get one.
+        JobError: there is none; the text says how to get one.
     """
     too_old = []
     for home in _homes():
@@ -33,11 +33,11 @@ def use_java() -> None:
             too_old.append(f"{home} has {version}")
     seen = f" ({'; '.join(too_old)})" if too_old else ""
     raise JobError(
-        f"Spark needs Java {OLDEST} or newer, and there is none{seen}. Install one, such as with\n"
+        f"Spark needs Java {OLDEST} or newer, and none was found{seen}. Install one, for example with\n"
         f"  apt-get install openjdk-{OLDEST}-jre-headless      (Debian, Ubuntu)\n"
         f"  dnf install java-{OLDEST}-openjdk-headless         (Fedora, Red Hat)\n"
         f"  brew install openjdk@{OLDEST}                      (macOS)\n"
-        "or set JAVA_HOME to where one is."
+        "or set JAVA_HOME to its folder."
     )
 
 
@@ -59,5 +59,5 @@ def _homes() -> Iterator[Path]:
     if on_path:
         yield Path(on_path).resolve().parent.parent
     for folder in ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines", "/opt/homebrew/opt"):
-        for place in sorted(Path(folder).glob("*"), reverse=True):
-            yield from (home for home in (place, place / "Contents" / "Home") if (home / "bin" / "java").exists())
+        for found in sorted(Path(folder).glob("*"), reverse=True):
+            yield from (home for home in (found, found / "Contents" / "Home") if (home / "bin" / "java").exists())

@@ -1,11 +1,11 @@
-"""Live topics, by Spark's own Kafka connector: the columns of `kafka_log`, as far as a consumer is told them.
+"""Live topics through Spark's Kafka connector: those columns of `kafka_log` that a consumer receives.
 
     spark = SparkSession.builder.config("spark.jars", kipspark.connector_jars()).getOrCreate()
-    orders = kipspark.spark.live(spark, "localhost:9092", ["orders"])
+    orders = kipspark.live(spark, "localhost:9092", ["orders"])
 
-The connector finds no row of the broker's own topics such as `__consumer_offsets`, and says nothing about it, unless
-Spark fetches offsets in its older way. That way in turn finds no row of a topic that does not exist, and waits for ever
-where no broker answers. So these functions choose the way by the topics, and look first whether all is there.
+The connector returns no rows of the broker's own topics, such as `__consumer_offsets`, and no error, unless Spark
+fetches offsets in its older way. The older way in turn returns no rows of a topic that does not exist, and waits
+forever if no broker answers. So these functions choose the way by topic, and first check brokers and topics.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ OLDER_WAY = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 """Spark's setting for its older way of fetching offsets, by a consumer that is a member of a group."""
 
 READER_GROUPS = "kipspark-live"
-"""What the names of the groups start with that Spark makes for reading."""
+"""The start of the names of the groups that Spark creates for reading."""
 
 COMMITTED_ONLY = {"kafka.isolation.level": "read_committed"}
-"""The option with which records of transactions that were aborted, or are still open, are not rows."""
+"""The option that leaves out records of aborted and of open transactions."""
 
 _METADATA = "__cluster_metadata"
 _OURS = {
@@ -42,7 +42,7 @@ _OURS = {
 """Options of the connector that are arguments here."""
 _UNLESS_GIVEN = {
     "groupidprefix": READER_GROUPS,
-    "kafka.allow.auto.create.topics": "false",  # else asking for a topic can make it
+    "kafka.allow.auto.create.topics": "false",  # else a request for a topic can create it
 }
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _SECONDS_TO_ANSWER = 15
@@ -64,15 +64,15 @@ def live(
     is_control, which is always false.
 
     Args:
-        spark: a session with the connector, such as one with the jars of `kipspark.connector_jars`. Where one of the
-            broker's own topics is read, Spark's older way of fetching offsets is switched on in it.
-        bootstrap_servers: such as `localhost:9092`, several with commas between.
+        spark: a session with the connector, such as one with the jars of `kipspark.connector_jars`. To read one of
+            the broker's own topics, Spark's older way of fetching offsets is switched on in it.
+        bootstrap_servers: such as `localhost:9092`; several are separated by commas.
         topics: their names.
         options: of the connector, such as `startingTimestamp`, or `kafka.security.protocol` for its client.
 
     Raises:
         SourceError: the session has no connector, no broker answers, a topic does not exist or cannot be read
-            that way, or an option makes no sense.
+            this way, or an option is invalid.
     """
     chosen = _chosen(spark, bootstrap_servers, topics, options or {})
     return _columns(spark.read.format("kafka").options(**chosen).load())
@@ -81,7 +81,7 @@ def live(
 def live_stream(
     spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """The records of live topics as a stream, from the first that is there unless `startingOffsets` says otherwise.
+    """The records of live topics as a stream, from the first available one unless `startingOffsets` is given.
 
     Arguments, columns and errors are those of `live`.
     """
@@ -92,18 +92,21 @@ def live_stream(
 def live_ends(
     spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """The ends of live topics now: topic, partition, end_offset, which is the next one that a record will have.
+    """The present ends of live topics: topic, partition, end_offset, which is the offset of the next record.
 
-    Topics that do not exist have no row, nor have those of the broker itself. Arguments and errors are those of `live`.
+    Topics that do not exist have no rows, nor have the broker's own. Arguments and errors are those of `live`.
     """
     names = _names(topics)
     rows: list[tuple[str, int, int]] = []
     if names:
-        asked = _lower(options or {}) | {"kafka.bootstrap.servers": bootstrap_servers, "startingoffsets": "latest"}
-        asked["subscribepattern"] = "|".join(re.escape(name) for name in names)  # those of them that there are
-        asked.pop("kafka.isolation.level", None)  # the end is that of all records
-        # The connector tells ends in the progress of a stream alone; this one starts there, and so reads nothing.
-        stream = spark.readStream.format("kafka").options(**asked).load().writeStream.format("noop")
+        connector_options = _lower(options or {}) | {
+            "kafka.bootstrap.servers": bootstrap_servers,
+            "startingoffsets": "latest",
+        }
+        connector_options["subscribepattern"] = "|".join(re.escape(name) for name in names)  # only existing ones match
+        connector_options.pop("kafka.isolation.level", None)  # the end counts all records
+        # The connector reports ends only in a stream's progress; this stream starts at the end, so it reads nothing.
+        stream = spark.readStream.format("kafka").options(**connector_options).load().writeStream.format("noop")
         with _newer_way(spark):
             query = stream.trigger(availableNow=True).start()
             query.awaitTermination()
@@ -116,16 +119,16 @@ def live_ends(
 def _chosen(
     spark: SparkSession, bootstrap_servers: str, topics: Iterable[str], options: Mapping[str, str]
 ) -> dict[str, str]:
-    """The connector's options, known to work, with Spark's way of fetching offsets chosen for the topics."""
+    """The connector's options, checked with the brokers; also sets how the session fetches offsets of these topics."""
     names = _names(topics)
     if not names:
         raise SourceError("live topics: name at least one topic")
     given = _lower(options)
     for option, argument in _OURS.items():
         if option in given:
-            raise SourceError(f"live topics: the option {option} is given by the argument {argument}")
+            raise SourceError(f"live topics: leave out the option {option}; use the argument {argument}")
     common = _UNLESS_GIVEN | given | {"kafka.bootstrap.servers": bootstrap_servers}
-    with _newer_way(spark):  # which alone notices that something is not there
+    with _newer_way(spark):  # only this way notices what is missing
         _look(spark, names, common)
     if any(name.startswith("__") for name in names):
         spark.conf.set(OLDER_WAY, "true")
@@ -134,7 +137,7 @@ def _chosen(
 
 @contextmanager
 def _newer_way(spark: SparkSession) -> Iterator[None]:
-    """Fetch offsets without a consumer for a while, whatever the session was set to."""
+    """Fetch offsets without a consumer for a while; then restore the session's setting."""
     before = str(spark.conf.get(OLDER_WAY, "false"))
     spark.conf.set(OLDER_WAY, "false")
     try:
@@ -145,26 +148,26 @@ def _newer_way(spark: SparkSession) -> Iterator[None]:
 
 def _names(topics: Iterable[str]) -> list[str]:
     if isinstance(topics, str):
-        raise SourceError(f"topics are a list of names, not one text: [{topics!r}]")
+        raise SourceError(f"topics must be a list of names, not a string: [{topics!r}]")
     names = list(dict.fromkeys(topics))
     for name in names:
         if not _TOPIC.fullmatch(name):
-            raise SourceError(f"{name!r} is no name of a topic: those have letters, digits, dots, hyphens, underlines")
+            raise SourceError(f"{name!r} is not a valid topic name; use letters, digits, dots, hyphens, underscores")
     if _METADATA in names:
         raise SourceError(
-            f"{_METADATA}: brokers do not let clients read it; its folder in a broker's log folder can be read: "
+            f"{_METADATA}: brokers do not let clients read it; read its folder in a broker's log folder: "
             'spark.read.format("kafka_log").option("topics", "__cluster_metadata"), or kipspark metadata PATH'
         )
     return names
 
 
 def _lower(options: Mapping[str, str]) -> dict[str, str]:
-    """Options by the names that Spark knows them by, in which case does not matter."""
+    """The options with lower-case names, since Spark ignores case."""
     return {name.lower(): str(text) for name, text in options.items()}
 
 
 def _look(spark: SparkSession, names: list[str], common: Mapping[str, str]) -> None:
-    """Fail where the connector, a broker or a topic is missing."""
+    """Raise a SourceError if the connector, a broker or a topic is missing."""
     failed = _failure(spark, names, common)
     if failed is None:
         return
@@ -173,17 +176,17 @@ def _look(spark: SparkSession, names: list[str], common: Mapping[str, str]) -> N
         missing = [name for name in names if len(names) == 1 or _failure(spark, [name], common) is not None]
         raise SourceError(f"{servers}: has no topic {', '.join(missing)}")
     if failed.startswith("TimeoutException"):
-        raise SourceError(f"{servers}: no broker answers within {_SECONDS_TO_ANSWER} seconds ({failed})")
+        raise SourceError(f"{servers}: no broker answered within {_SECONDS_TO_ANSWER} seconds ({failed})")
     raise SourceError(f"{servers}: {failed}")
 
 
 def _failure(spark: SparkSession, names: list[str], common: Mapping[str, str]) -> str | None:
     """Why topics cannot be read; None if they can."""
-    # Not the user's own range, which may be empty or start where a topic does not.
+    # Without the user's own range, which may be empty or outside a topic's.
     own = {name: text for name, text in common.items() if not name.startswith(("starting", "ending"))}
-    asked = own | _HASTY | {"subscribe": ",".join(names)}
+    connector_options = own | _HASTY | {"subscribe": ",".join(names)}
     try:
-        spark.read.format("kafka").options(**asked).load().isEmpty()
+        spark.read.format("kafka").options(**connector_options).load().isEmpty()
     except AnalysisException as error:
         if "Failed to find data source: kafka" in str(error):
             raise SourceError(_NO_CONNECTOR) from None
@@ -196,11 +199,11 @@ def _failure(spark: SparkSession, names: list[str], common: Mapping[str, str]) -
 
 
 _NO_CONNECTOR = (
-    "this Spark session has no Kafka connector. Fetch it, once, with the command\n"
+    "this Spark session has no Kafka connector. Fetch it once with the command\n"
     "  kipspark connector\n"
     "and start the session with it:\n"
     '  SparkSession.builder.config("spark.jars", kipspark.connector_jars())\n'
-    "A Spark Connect server, and spark-submit, are given it when they start: --jars, or\n"
+    "A Spark Connect server, and spark-submit, need it when they start: --jars, or\n"
     "  --packages org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION-OF-SPARK"
 )
 

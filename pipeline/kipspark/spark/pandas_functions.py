@@ -1,7 +1,7 @@
-"""Functions of columns for Spark 4.0, whose own go by pandas: the same values as those of Arrow's functions, slower.
+"""Column functions for Spark 4.0, which uses pandas: the same values as with Arrow, but slower.
 
-pandas has no integers beside nulls, and Spark makes a frame of a struct, which then cannot be null. So a struct goes in
-as JSON, and comes out as the one element of a list.
+pandas has no integer columns with nulls, and Spark turns a struct into a data frame, which cannot be null. So a struct
+goes in as JSON, and comes out as the only element of a list.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pyspark.sql.types import ArrayType, StructType
 from kipspark.errors import JobError
 
 _functions: Any = sf
-"""Whose pandas_udf has types for decorators alone."""
+"""Untyped, since pandas_udf is typed for use as a decorator only."""
 
 _TYPES = {
     "boolean": pa.bool_(),
@@ -35,7 +35,7 @@ _TYPES = {
     "binary": pa.binary(),
     "void": pa.null(),
 }
-"""Spark's own words for types without parts."""
+"""Arrow's types by Spark's names of simple types."""
 
 _WORDS = re.compile(r"[<>,:]|[^<>,:]+")
 
@@ -45,7 +45,7 @@ def decoder(function: Callable[..., pa.Array], type_: StructType) -> Callable[..
 
     Args:
         function: takes binary arrays and gives a struct array of the same length.
-        type_: that of the structs.
+        type_: the type of the structs.
     """
 
     def decoded(*data: pd.Series) -> pd.Series:
@@ -82,7 +82,7 @@ def arrow_type(text: str) -> pa.DataType:
 
 
 def _next_type(words: list[str]) -> pa.DataType:
-    """The type that the next words tell, which stand last; they are taken off."""
+    """The type that the last words describe; they are removed from the list."""
     name = words.pop()
     if name in _TYPES:
         return _TYPES[name]
@@ -109,7 +109,7 @@ def _next_type(words: list[str]) -> pa.DataType:
 
 
 def _value(value: Any, type_: pa.DataType) -> Any:
-    """What JSON has for a value, as Arrow takes it."""
+    """A value from JSON as Arrow accepts it."""
     if value is None:
         return None
     if pa.types.is_struct(type_):

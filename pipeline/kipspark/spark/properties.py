@@ -1,4 +1,4 @@
-"""Files of settings as Java reads them: `java.util.Properties.load`, character for character."""
+"""Properties files as Java reads them: `java.util.Properties.load`, character for character."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class MalformedError(ValueError):
 
 
 def load(text: str) -> dict[str, str]:
-    r"""The settings of a text; of two with one name the later one.
+    r"""The settings of a text; for a repeated name the last value.
 
     Raises:
-        MalformedError: what follows a `\u` is not four hexadecimal digits. Nothing of the text is in the error.
+        MalformedError: a `\u` is not followed by four hexadecimal digits. The error shows nothing of the text.
     """
     settings = {}
     for number, line in _logical_lines(text):
@@ -32,9 +32,9 @@ def load(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines without blank ones, comments and the white space they start with; each with the number of its last one.
+    """The logical lines without blank lines, comments and leading white space, each with its last line number.
 
-    A line that ends with an odd number of backslashes goes on in the next one; a comment never does.
+    A line that ends with an odd number of backslashes continues on the next one; a comment never does.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
     whole, goes_on = "", False

@@ -1,4 +1,4 @@
-"""Errors without the passwords and keys that the settings of a client, or an address, have."""
+"""Remove the passwords and keys of client settings and URLs from texts of errors."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Mapping
 HIDDEN = "[hidden]"
 
 _SECRET = re.compile(r"password|passwd|secret|jaas|key|token|credential|certificate", re.IGNORECASE)
-"""What the name of a setting has in it whose value is to be seen by nobody."""
+"""Matches the names of settings whose values must not be shown."""
 _BETWEEN = re.compile(r"[\s\"'=;,]+")
-"""What stands between the parts of such a value, each of which an error may show by itself."""
+"""Separates the parts of such a value, any of which an error may show on its own."""
 _SHORTEST = 3
-"""Characters of a part that can be told from other text."""
+"""The fewest characters of a part that can be distinguished from other text."""
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
 def without_secrets(text: str, settings: Mapping[str, str]) -> str:
-    """The text, with what the secret ones of the settings have in them hidden."""
+    """The text, with the values of secret settings hidden."""
     values = [value for name, value in settings.items() if _SECRET.search(name)]
     parts = {part for value in values for part in (value, *_BETWEEN.split(value)) if len(part) >= _SHORTEST}
     for part in sorted(parts, key=len, reverse=True):
@@ -26,5 +26,5 @@ def without_secrets(text: str, settings: Mapping[str, str]) -> str:
 
 
 def without_login(address: str) -> str:
-    """An address, or a text with addresses, with names and passwords of users hidden."""
+    """A URL, or a text with URLs, with user names and passwords hidden."""
     return _LOGIN.sub(f"{HIDDEN}@", address)

@@ -14,10 +14,10 @@ from kipspark.sources import register
 from kipspark.spark.java import use_java
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""Set where spark-submit has started this program: then it has chosen the master, and everything else."""
+"""Set if spark-submit has started this program; then it has chosen the master, and everything else."""
 
 _CONNECT_PORT = 15002
-"""Of a Spark Connect server, unless its address says otherwise."""
+"""The default port of a Spark Connect server."""
 _SECONDS_TO_ANSWER = 10
 
 
@@ -32,7 +32,7 @@ def open_session(master: str | None = None, remote: str | None = None, jars: str
     Args:
         master: such as `local[4]`; None for all cores of this machine, or for what spark-submit has chosen.
         remote: address of a Spark Connect server, such as `sc://localhost`; kipwire has to be installed there too.
-        jars: paths of jars for Spark, with commas between; a server, and spark-submit, have their own.
+        jars: paths of jars for Spark, separated by commas; a server, and spark-submit, have their own.
 
     Raises:
         JobError: there is no Java that Spark could run on, or nothing answers at that address.
@@ -50,12 +50,12 @@ def open_session(master: str | None = None, remote: str | None = None, jars: str
         spark = (
             builder.master(master or "local[*]")
             .config("spark.ui.enabled", "false")
-            # Spark's own 200 are for clusters: here most of the time would go into starting tasks.
+            # Spark's default of 200 is for clusters: here starting tasks would take most of the time.
             .config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
-            # Planning again after each step takes more than half of the time that a job on one machine's data takes.
+            # Replanning after each step takes more than half of the time of a job on one machine's data.
             .config("spark.sql.adaptive.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.log.level", "OFF")  # what goes wrong is told by the command
+            .config("spark.log.level", "OFF")  # the command prints errors itself
             .config("spark.jars", jars)
             .getOrCreate()
         )
@@ -64,14 +64,16 @@ def open_session(master: str | None = None, remote: str | None = None, jars: str
 
 
 def _check_answers(remote: str) -> None:
-    """Whether something answers at the address of a server; Spark itself tries for ten minutes."""
+    """Check that something answers at the address of a server; Spark itself would try for ten minutes."""
     try:
         address = urlsplit(remote)
         host, port = address.hostname, address.port or _CONNECT_PORT
     except ValueError as error:
-        raise JobError(f"--remote: {remote!r} is no address: {error}") from None
+        raise JobError(f"--remote: {remote!r} is not a valid address: {error}") from None
     if address.scheme != "sc" or host is None:
-        raise JobError(f"--remote: {remote!r} is no address of a Spark Connect server, such as sc://localhost:15002")
+        raise JobError(
+            f"--remote: {remote!r} is not the address of a Spark Connect server, such as sc://localhost:15002"
+        )
     try:
         socket.create_connection((host, port), _SECONDS_TO_ANSWER).close()
     except OSError as error:

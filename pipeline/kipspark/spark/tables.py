@@ -1,11 +1,11 @@
-"""Whole tables with messages decoded: what `from_message` does, in half the time where messages have arrays of structs.
+"""Decode messages in whole tables: like `from_message`, in half the time for messages with arrays of structs.
 
     from kipspark import with_message
 
     responses = frames.select("timestamp", "body").transform(with_message, "response", "body", "MetadataResponse", 12)
 
-A column function has to stand beside other columns, for which Spark keeps all rows and copies each result once more.
-Here batches go to Python and come back as they are.
+For a column function Spark keeps the rows of all other columns, and copies each result once more. Here whole batches
+go to Python and back.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kipspark.errors import JobError
-from kipspark.messages.asked import Mode, asked_choice, check_mode
-from kipspark.messages.choice import KAFKA, Choice
+from kipspark.messages.all_versions import all_versions_type
+from kipspark.messages.arguments import Mode, check_mode, checked_selection
 from kipspark.messages.decoding import decode, decode_strictly
-from kipspark.messages.faults import FAULT_TYPE, fault_array
-from kipspark.messages.union import union_type
+from kipspark.messages.row_errors import ERROR_TYPE, error_array
+from kipspark.messages.selection import KAFKA, Selection
 from kipspark.sources.options import FAILFAST
 from kipspark.spark.types import struct_type
 
@@ -41,9 +41,9 @@ def with_message(
     mode: Mode = "FAILFAST",
     error: str | None = None,
 ) -> DataFrame:
-    """The same table with a column of messages, as `from_message` gives them.
+    """The same table with a column of messages, like those of `from_message`.
 
-    All columns of the table go through Python, so choose those that are needed before.
+    All columns of the table go through Python, so select the needed ones first.
 
     Args:
         frame: a table with a binary column.
@@ -54,23 +54,27 @@ def with_message(
         package: as in `from_message`.
         fields: as in `from_message`.
         mode: as in `from_message`.
-        error: with the mode PERMISSIVE, the name of a second new column: why a message is broken, as
-            `error_of_message` tells it.
+        error: with the mode PERMISSIVE, the name of a second new column: why a message is broken, as in
+            `error_of_message`.
 
     Raises:
         JobError: as `from_message`; or there is no such column of bytes, or an `error` without PERMISSIVE.
         UnsupportedVersionError: as `from_message`.
     """
-    choice = asked_choice(package, message, version, fields)
+    selection = checked_selection(package, message, version, fields)
     check_mode(mode)
     _check_columns(frame, name, data, error)
     if mode == FAILFAST:
         if error is not None:
-            raise JobError(f"FAILFAST stops at what is broken, so that {error!r} would be empty: leave out one of them")
-        make = _strict(choice, name, data)
+            raise JobError(
+                f"FAILFAST stops at a broken message, so {error!r} would be empty; set PERMISSIVE or drop {error!r}"
+            )
+        make = _strict(selection, name, data)
     else:
-        make = _lenient(choice, name, data, error)
-    new = {name: struct_type(union_type(choice))} | ({} if error is None else {error: struct_type(FAULT_TYPE)})
+        make = _lenient(selection, name, data, error)
+    new = {name: struct_type(all_versions_type(selection))} | (
+        {} if error is None else {error: struct_type(ERROR_TYPE)}
+    )
     whole = {field.name: field for field in frame.schema} | {one: StructField(one, type_) for one, type_ in new.items()}
 
     def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -87,20 +91,20 @@ def _check_columns(frame: DataFrame, name: str, data: str, error: str | None) ->
         raise JobError(f"there is no binary column {data!r}; the columns are {', '.join(names)}")
     twice = sorted({one for one in names if names.count(one) > 1})
     if twice:
-        raise JobError(f"there are several columns {twice[0]!r}: rename or drop one")
+        raise JobError(f"there are several columns {twice[0]!r}; rename or drop one")
     if error == name:
-        raise JobError(f"both the messages and their errors would be the column {name!r}")
+        raise JobError(f"name and error are both {name!r}; the messages and their errors need different columns")
 
 
-def _strict(choice: Choice, name: str, data: str) -> Callable[[Columns], Columns]:
-    return lambda columns: columns | {name: decode_strictly(choice, columns[data])}
+def _strict(selection: Selection, name: str, data: str) -> Callable[[Columns], Columns]:
+    return lambda columns: columns | {name: decode_strictly(selection, columns[data])}
 
 
-def _lenient(choice: Choice, name: str, data: str, error: str | None) -> Callable[[Columns], Columns]:
+def _lenient(selection: Selection, name: str, data: str, error: str | None) -> Callable[[Columns], Columns]:
     def decoded(columns: Columns) -> Columns:
-        rows, faults = decode(choice, columns[data])
+        rows, errors = decode(selection, columns[data])
         if error is None:
             return columns | {name: rows}
-        return columns | {name: rows, error: fault_array(faults, len(rows))}
+        return columns | {name: rows, error: error_array(errors, len(rows))}
 
     return decoded

@@ -24,7 +24,7 @@ _PRIMITIVES: dict[pa.DataType, Callable[[], spark.DataType]] = {
 
 
 def struct_type(fields: pa.Schema | pa.StructType) -> spark.StructType:
-    """The Spark type of columns; every column may be null, as all that comes out of a function may.
+    """The Spark type of columns; every column is nullable, as all results of functions are.
 
     Raises:
         KeyError: Spark has no such type.

@@ -21,7 +21,7 @@ from kipspark.report import charts
 from kipspark.report.console import show
 from kipspark.report.outputs import write_file, write_tables
 from kipspark.report.page import page
-from kipspark.report.report import Chart, Report, Shown, Table
+from kipspark.report.report import Chart, FirstRows, Report, Table
 from kipwire.tools.terminal import ERR, OUT
 from kipwire.tools.whole import new_folder, rename_new, write_whole
 
@@ -48,7 +48,7 @@ TIME = datetime(2026, 11, 21, tzinfo=UTC)
 
 def drawn(draw: Callable[[Any, list[dict[str, Any]]], None], rows: list[dict[str, Any]]) -> str:
     chart = Chart("chart", None, draw)  # type: ignore[arg-type]
-    nothing = Shown(Table("t", "t", None, ()), (), (), True)  # type: ignore[arg-type]
+    nothing = FirstRows(Table("t", "t", None, ()), (), (), True)  # type: ignore[arg-type]
     return page(Report("r", ()), [nothing], [(chart, rows)])
 
 
@@ -71,21 +71,21 @@ def test_control_characters_of_names_are_escapes_on_pages() -> None:
     for draw in (charts.lag_over_time, charts.latencies, charts.events, charts.savings):
         assert r">a\x1b[31m\x00\u202eb\x0ac</text>" in drawn(draw, [row(name)])
     report = Report(name, (), notes=(name,))
-    shown = Shown(Table("t", name, None, ()), ("x",), ({"x": name},), True)  # type: ignore[arg-type]
+    shown = FirstRows(Table("t", name, None, ()), ("x",), ({"x": name},), True)  # type: ignore[arg-type]
     assert page(report, [shown], []).count(r"a\x1b[31m\x00\u202eb\x0ac") == 5
 
 
 def test_the_terminal_gets_data_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     name = "[/red]\x1b]0;x\x07[link=a]b"
     out = io.StringIO()
-    shown = Shown(Table("t", name, None, ()), ("x",), ({"x": name},), True)  # type: ignore[arg-type]
+    shown = FirstRows(Table("t", name, None, ()), ("x",), ({"x": name},), True)  # type: ignore[arg-type]
     show(Console(file=out, width=80, force_terminal=True, color_system=None), Report(name, (), notes=(name,)), [shown])
     assert out.getvalue().count(r"[/red]\x1b]0;x\x07[link=a]b") == 4
     OUT.print(f"Page: {name}")
     ERR.print(f"{name}: there is no such file\nand more \ud800")
-    told = capsys.readouterr()
-    assert told.out == "Page: [/red]\\x1b]0;x\\x07[link=a]b\n"
-    assert told.err == "[/red]\\x1b]0;x\\x07[link=a]b: there is no such file\nand more \\ud800\n"
+    printed = capsys.readouterr()
+    assert printed.out == "Page: [/red]\\x1b]0;x\\x07[link=a]b\n"
+    assert printed.err == "[/red]\\x1b]0;x\\x07[link=a]b: there is no such file\nand more \\ud800\n"
 
 
 # Tables, without Spark: frames that write a file.
@@ -157,7 +157,7 @@ def test_a_page_that_fails_costs_no_table(
     rows = SimpleNamespace(toArrow=lambda: SimpleNamespace(to_pylist=lambda: [row("a")]))
     of_report = table("a", Frame("kept"))
     report = Report("r", (of_report,), (Chart("Lag", rows, draw),))  # type: ignore[arg-type]
-    monkeypatch.setattr(cli, "first_rows", lambda one: Shown(one, (), (), True))
+    monkeypatch.setattr(cli, "first_rows", lambda one: FirstRows(one, (), (), True))
     with pytest.raises(JobError, match=r"the chart 'Lag' cannot be drawn: RecursionError\('no such chart'\)"):
         cli.deliver(report, tmp_path / "out", tmp_path / "page.html")
     assert (tmp_path / "out" / "a" / "part").read_text() == "kept"

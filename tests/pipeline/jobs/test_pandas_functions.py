@@ -15,9 +15,9 @@ import kafka_messages
 import kipspark
 from kipspark.errors import JobError
 from kipspark.jobs.random_messages import random_message
-from kipspark.messages.choice import Choice
 from kipspark.messages.decoding import decode_strictly
 from kipspark.messages.records import Records, decode_coordinator
+from kipspark.messages.selection import Selection
 from kipspark.spark import functions
 from kipspark.spark.pandas_functions import arrow_type
 from tests.support.places import DATA
@@ -39,7 +39,7 @@ MESSAGES = (
 
 
 def forget_functions() -> None:
-    """Let the functions of columns be made anew."""
+    """Make the column functions again."""
     made = (functions._strict, functions._lenient, functions._encoder)
     for cached in (*made, functions._strict_records, functions._lenient_records):
         cached.cache_clear()
@@ -65,7 +65,7 @@ def test_messages_of_all_kinds_come_back_by_pandas(spark: SparkSession, without_
         rows = frame.select("data", kipspark.from_message("data", name, version).alias("m"))
         whole = rows.select("data", "m", kipspark.to_message("m", name, version).alias("again")).toArrow()
         assert whole["again"].to_pylist() == whole["data"].to_pylist() == [*data, None]
-        expected = decode_strictly(Choice("kafka_messages", name, version), pa.array([*data, None], pa.binary()))
+        expected = decode_strictly(Selection("kafka_messages", name, version), pa.array([*data, None], pa.binary()))
         assert whole["m"].to_pylist() == expected.to_pylist()
 
 

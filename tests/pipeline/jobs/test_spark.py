@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 import kafka_messages
 import kipspark
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kipspark import cli, commands
+from kipspark import cli, job_reports
 from kipwire.records import Record, read_segment, write_batch
 from tests.support import packet_dumps
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows
@@ -161,7 +161,8 @@ def test_captured_packets_are_the_same_traffic(
     )
     same = ("clients", "apis", "errors", "unknown_tags")
     reports = [
-        commands.traffic_report(spark, place, ports) for place, ports in ((CAPTURE, ""), (tmp_path, "9092,9093,9094"))
+        job_reports.traffic_report(spark, place, ports)
+        for place, ports in ((CAPTURE, ""), (tmp_path, "9092,9093,9094"))
     ]
     shipped, packets = ({table.name: sorted(map(repr, rows(table.frame))) for table in one.tables} for one in reports)
     assert {name: packets[name] for name in same} == {name: shipped[name] for name in same}
@@ -172,7 +173,7 @@ def test_captured_packets_are_the_same_traffic(
     cli.deliver(reports[1], None, None)
     assert "What cannot be decoded" in capsys.readouterr().out
     shipped_advice, advice = (
-        sorted(map(repr, rows(commands.encodings_report(spark, place).tables[0].frame)))
+        sorted(map(repr, rows(job_reports.encodings_report(spark, place).tables[0].frame)))
         for place in (CAPTURE, tmp_path)
     )
     assert advice == shipped_advice
@@ -241,7 +242,7 @@ def test_permissive_keeps_all_good_messages_and_explains_each_broken_one(spark: 
 
 def test_with_message_gives_what_the_column_functions_give(spark: SparkSession, log: DataFrame) -> None:
     some = log.where("topic = '__consumer_offsets' and not is_control").select("timestamp", "offset", "key", "value")
-    arguments: dict[str, Any] = {"mode": "PERMISSIVE", "fields": ["offset", "metadata"]}  # most are no commits
+    arguments: dict[str, Any] = {"mode": "PERMISSIVE", "fields": ["offset", "metadata"]}  # most are not commits
     expected = some.select(
         "timestamp",
         "offset",
@@ -270,9 +271,9 @@ def test_with_message_refuses_what_cannot_be_before_anything_runs(spark: SparkSe
     refused("no binary column 'data'", "m", "data", "OffsetCommitValue")
     refused("several columns 'n'", "m", "value", "OffsetCommitValue", of=frame.select("value", "n", "n"))
     refused("'why' would be empty", "m", "value", "OffsetCommitValue", error="why")
-    refused("both .* 'm'", "m", "value", "OffsetCommitValue", mode="PERMISSIVE", error="m")
+    refused("name and error are both 'm'", "m", "value", "OffsetCommitValue", mode="PERMISSIVE", error="m")
     refused("has no field 'none'", "m", "value", "OffsetCommitValue", fields=["none"])
-    refused("mode is FAILFAST or PERMISSIVE", "m", "value", "OffsetCommitValue", mode="DROPMALFORMED")
+    refused("mode must be FAILFAST or PERMISSIVE", "m", "value", "OffsetCommitValue", mode="DROPMALFORMED")
 
 
 def test_coordinator_records_of_all_types_have_their_columns(log: DataFrame) -> None:

@@ -24,15 +24,18 @@ from kipspark.report.outputs import write_file
     [
         ("metadata --out {file}", r"file: is a file; --out needs a folder"),
         ("metadata --out {file}/sub", r"sub: .*file is a file"),
-        ("metadata --out {full}", r"full: has files already, and nothing is overwritten"),
-        ("metadata --html {full}/none/page.html", r"page.html: there is no such folder as .*none"),
+        ("metadata --out {full}", r"full: already has files, and nothing is overwritten"),
+        ("metadata --html {full}/none/page.html", r"page.html: the folder .*none does not exist"),
         ("metadata --html {full}", r"full: is a folder; --html needs the name of a file"),
-        ("metadata --at yesterday", r"--at: 'yesterday' is no time; write one such as '2026-11-21 08:00:50', in UTC"),
+        (
+            "metadata --at yesterday",
+            r"--at: 'yesterday' is not a valid time; write one such as '2026-11-21 08:00:50', in UTC",
+        ),
         (
             "metadata --remote http://localhost",
-            r"'http://localhost' is no address of a Spark Connect server, such as sc:",
+            r"'http://localhost' is not the address of a Spark Connect server, such as sc:",
         ),
-        ("metadata --remote sc://localhost:99999", r"'sc://localhost:99999' is no address: Port out of range"),
+        ("metadata --remote sc://localhost:99999", r"'sc://localhost:99999' is not a valid address: Port out of range"),
         ("metadata --remote sc://127.0.0.1:{closed}", r"nothing answers at 127.0.0.1, port \d+: Connection refused"),
         ("offsets --stream --out {full}", r"--stream needs --out and --checkpoint"),
         ("offsets --stream --out {full} --checkpoint {file}", r"file: is a file; --checkpoint needs a folder"),
@@ -52,10 +55,10 @@ def test_what_cannot_be_done_is_refused_before_spark_starts(
     with pytest.raises(SystemExit) as end:
         cli.main()
     assert end.value.code == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert len(told.err.splitlines()) == 1
-    assert re.search(wrong, told.err)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == 1
+    assert re.search(wrong, printed.err)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "kept"]
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 
 import kafka_messages
 from kafka_messages.topic_record.v0 import TopicRecord
-from kipspark import JobError, cli, commands, samples
+from kipspark import JobError, cli, job_reports, samples
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.transactions import committed
 from kipspark.report.outputs import write_tables
@@ -123,7 +123,7 @@ def test_metadata_is_that_of_a_time(log: DataFrame) -> None:
 
 def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tmp_path: Path) -> None:
     folder = SNAPSHOTS / "__cluster_metadata-0"
-    early = tables(commands.metadata_report(spark, SNAPSHOTS, None))
+    early = tables(job_reports.metadata_report(spark, SNAPSHOTS, None))
     created = {row["topic"]: (row["created"] is None, row["removed"] is None) for row in early["topics"]}
     assert created == {
         "orders": (True, True),
@@ -153,7 +153,7 @@ def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tm
     (tmp_path / folder.name).mkdir()
     for file in (max(folder.glob("*.log")), max(folder.glob("*.checkpoint"))):
         shutil.copy(file, tmp_path / folder.name)
-    late = tables(commands.metadata_report(spark, tmp_path, None))
+    late = tables(job_reports.metadata_report(spark, tmp_path, None))
     known = {
         "topics": ("topic", "topic_id", "partitions"),
         "partitions": ("topic", "topic_id", "partition", "leader", "replicas", "isr"),
@@ -171,17 +171,17 @@ def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tm
 @pytest.mark.parametrize(
     ("at", "origin"),
     [
-        (None, r"snapshot 0+146-0+1\.checkpoint, .* before offset 146 .*, and of the log from there to offset 254"),
+        (None, r"snapshot 0+146-0+1\.checkpoint, .* before offset 146 .*, and from the log after it to offset 254"),
         ("2026-11-21T16:05:40Z", r"snapshot 0+146-.* \(2026-11-21 16:05:32 UTC\), .* to offset 160"),
         (
             "2026-11-21T16:05:32Z",
-            r"of the log alone, from offset 142 to 144\. What was before is missing: .* of that time",
+            r"from the log alone, from offset 142 to 144\. Earlier changes are missing: .* of that time",
         ),
     ],
 )
 def test_a_report_tells_where_the_metadata_is_from(spark: SparkSession, at: str | None, origin: str) -> None:
     time = None if at is None else datetime.fromisoformat(at)
-    assert re.search(origin, commands.metadata_report(spark, SNAPSHOTS, time).notes[0])
+    assert re.search(origin, job_reports.metadata_report(spark, SNAPSHOTS, time).notes[0])
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_report_tells_where_the_metadata_is_from(spark: SparkSession, at: str 
             "2026-11-21T16:00:00Z",
             "nothing is known as of .*: the log begins at 2026-11-21 16:05:30",
         ),
-        ("orders", None, "no records of __cluster_metadata; its folder __cluster_metadata-0 is"),
+        ("orders", None, "no records of __cluster_metadata; the folder __cluster_metadata-0 is"),
     ],
 )
 def test_where_no_metadata_is_the_report_says_so(
@@ -200,7 +200,7 @@ def test_where_no_metadata_is_the_report_says_so(
 ) -> None:
     shutil.copytree(SNAPSHOTS / "__cluster_metadata-0", tmp_path / f"{topic}-0")
     with pytest.raises(JobError, match=wrong):
-        commands.metadata_report(spark, tmp_path, None if at is None else datetime.fromisoformat(at))
+        job_reports.metadata_report(spark, tmp_path, None if at is None else datetime.fromisoformat(at))
 
 
 def test_metadata_of_a_transaction_that_was_aborted_does_not_count(spark: SparkSession) -> None:
@@ -233,7 +233,7 @@ def test_all_ways_of_reading_and_writing_agree_on_executors(spark: SparkSession)
 
 
 def test_golden_messages_differ_where_a_byte_does(spark: SparkSession) -> None:
-    corpus = commands.golden_corpus(spark, GOLDEN / "metadata.jsonl.gz").persist()
+    corpus = job_reports.golden_corpus(spark, GOLDEN / "metadata.jsonl.gz").persist()
     assert corpus.count() > 100
     assert rows(conform.golden_differences(corpus)) == []
     wrong = corpus.where("message = 'TopicRecord'").limit(1).withColumn("json", sf.lit("{}"))
@@ -245,14 +245,14 @@ def test_damaged_lines_of_golden_files_are_differences(spark: SparkSession, tmp_
     lines = [json.dumps(good | {"hex": "0x"}), json.dumps(good | {"message": None, "hex": "00"}), "not JSON", ""]
     (tmp_path / "some.jsonl").write_text("\n".join(lines))
     (tmp_path / "empty").mkdir()
-    found = rows(conform.golden_differences(commands.golden_corpus(spark, tmp_path)))
+    found = rows(conform.golden_differences(job_reports.golden_corpus(spark, tmp_path)))
     assert [(row["check"], row["difference"].rpartition("its ")[2]) for row in found] == [
         ("line", "bytes"),
         ("line", "message"),
         ("line", "message, version, bytes, json"),
     ]
-    with pytest.raises(JobError, match="no golden messages; they are"):
-        commands.conform_report(spark, ["proposals"], 1, 0, tmp_path / "empty")
+    with pytest.raises(JobError, match="no golden messages; expected lines of the kind message"):
+        job_reports.conform_report(spark, ["proposals"], 1, 0, tmp_path / "empty")
 
 
 def test_tables_of_which_one_cannot_be_written_leave_nothing(spark: SparkSession, tmp_path: Path) -> None:
@@ -267,9 +267,9 @@ def test_a_report_has_tables_and_a_page_with_a_chart(
     spark: SparkSession, job: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = {
-        "offsets": lambda: commands.offsets_report(spark, samples.segments()),
-        "traffic": lambda: commands.traffic_report(spark, samples.capture()),
-        "metadata": lambda: commands.metadata_report(spark, samples.segments(), None),
+        "offsets": lambda: job_reports.offsets_report(spark, samples.segments()),
+        "traffic": lambda: job_reports.traffic_report(spark, samples.capture()),
+        "metadata": lambda: job_reports.metadata_report(spark, samples.segments(), None),
     }[job]()
     cli.deliver(report, tmp_path / "out", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()

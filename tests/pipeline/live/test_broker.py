@@ -29,7 +29,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
 import kafka_messages
-from kipspark import commands
+from kipspark import job_reports
 from kipspark.jobs.transactions import committed
 from kipspark.spark.session import open_session
 from kipwire.records import partitions, read_batches
@@ -185,7 +185,7 @@ def test_a_consumer_is_given_the_same_records(log: DataFrame) -> None:
 
 
 def test_groups_stand_where_the_broker_says(spark: SparkSession, done: Done) -> None:
-    report = commands.offsets_report(spark, LOGS)
+    report = job_reports.offsets_report(spark, LOGS)
     found = {
         (row["group"], row["topic"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
         for row in rows(table(report, "groups"))
@@ -214,7 +214,7 @@ def test_groups_stand_where_the_broker_says(spark: SparkSession, done: Done) -> 
 
 
 def test_membership_tells_of_both_group_protocols(spark: SparkSession, done: Done) -> None:
-    events = rows(table(commands.offsets_report(spark, LOGS), "membership"))
+    events = rows(table(job_reports.offsets_report(spark, LOGS), "membership"))
     seen = {(row["group"], row["kind"], row["event"]) for row in events}
     for group, kind in (("readers", "classic"), ("java-classic", "classic"), ("java-new", "consumer")):
         assert {(group, kind, "joined"), (group, kind, "left"), (group, kind, "epoch")} <= seen
@@ -239,7 +239,7 @@ def after_last_snapshot(folder: Path) -> Path:
 
 @pytest.mark.parametrize("is_cut", [False, True], ids=["whole log", "snapshot and the rest"])
 def test_metadata_is_what_the_broker_describes(spark: SparkSession, done: Done, tmp_path: Path, is_cut: bool) -> None:
-    report = commands.metadata_report(spark, after_last_snapshot(tmp_path) if is_cut else LOGS, None)
+    report = job_reports.metadata_report(spark, after_last_snapshot(tmp_path) if is_cut else LOGS, None)
     assert ("snapshot" in report.notes[0]) == is_cut
     with traffic.admin_client(ADDRESS) as admin:
         described = admin.describe_topics()
@@ -261,7 +261,7 @@ def test_metadata_is_what_the_broker_describes(spark: SparkSession, done: Done, 
     }
     assert found == expected
     topics = Counter((row["topic"], row["removed"] is None) for row in rows(table(report, "topics")))
-    removed = () if is_cut else (traffic.GONE, traffic.AGAIN)  # a snapshot does not tell of what was there once
+    removed = () if is_cut else (traffic.GONE, traffic.AGAIN)  # a snapshot does not have what was removed
     assert topics == {(topic["name"], True): 1 for topic in described} | {(name, False): 1 for name in removed}
     dynamic = {
         (kind, resource, name, one["value"])
@@ -319,7 +319,7 @@ def test_captured_packets_tell_what_the_clients_did(spark: SparkSession, done: D
     if not files:
         pytest.skip("needs tcpdump, and the right to capture on loopback")
     assert len(files) > 3
-    report = commands.traffic_report(spark, packets)
+    report = job_reports.traffic_report(spark, packets)
     assert rows(table(report, "faults")) == []
     exchanges = rows(table(report, "exchanges").select("api", "api_version", "client_id", "software", "listener"))
     assert {one["listener"] for one in exchanges} == {ADDRESS}
@@ -336,7 +336,7 @@ def test_captured_packets_tell_what_the_clients_did(spark: SparkSession, done: D
             produced.update(values_of(body))
             assert (row["api_version"], row["error"]) == (body.VERSION, None)
     assert produced == Counter(one.value for one in done.sent + done.aborted)
-    sizes = rows(table(commands.encodings_report(spark, packets), "counts"))
+    sizes = rows(table(job_reports.encodings_report(spark, packets), "counts"))
     counted = Counter(one["api"] for one in exchanges)
     requests = {row["message"]: row["messages"] for row in sizes if row["message"].endswith("Request")}
     assert requests == {f"{api}Request": count for api, count in counted.items()}

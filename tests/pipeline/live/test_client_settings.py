@@ -78,10 +78,16 @@ KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        (f"-----BEGIN PRIVATE KEY-----\n{KEY}/+x\n{KEY}==\n", r"client: setting 2 has a name with other characters"),
-        (f"ssl.keystore.key=-----BEGIN PRIVATE KEY-----\n{KEY}+/\n", r"client: setting 2 has a name with other"),
+        (
+            f"-----BEGIN PRIVATE KEY-----\n{KEY}/+x\n{KEY}==\n",
+            r"client: the name of setting 2 has characters other than letters",
+        ),
+        (
+            f"ssl.keystore.key=-----BEGIN PRIVATE KEY-----\n{KEY}+/\n",
+            r"client: the name of setting 2 has characters other than",
+        ),
         (f"ssl.key.password={KEY}\\u12\n", r"client:1: a \\u needs four hexadecimal digits"),
-        (f"ssl.key.password={KEY}\\ud800\n", r"client: setting 1 has half a character"),
+        (f"ssl.key.password={KEY}\\ud800\n", r"client: setting 1 has half a surrogate pair"),
     ],
 )
 def test_no_error_shows_what_stands_in_the_file(tmp_path: Path, text: str, wrong: str) -> None:
@@ -131,8 +137,8 @@ def test_errors_of_a_client_are_shown_without_secrets(monkeypatch: pytest.Monkey
     [
         ("http://repo.invalid/maven", r"^http://repo.invalid/maven: .*use https://, or .*--allow-http"),
         ("HTTP://me:hunter2@repo.invalid/", r"^HTTP://\[hidden\]@repo.invalid/: .*https://"),
-        ("ftp://repo.invalid/", r"is not an address of a Maven repository, such as https://"),
-        ("repo.invalid", r"is not an address of a Maven repository, such as https://"),
+        ("ftp://repo.invalid/", r"is not the URL of a Maven repository, such as https://"),
+        ("repo.invalid", r"is not the URL of a Maven repository, such as https://"),
     ],
 )
 def test_jars_are_not_taken_from_where_anybody_may_change_them(repository: str, wrong: str) -> None:

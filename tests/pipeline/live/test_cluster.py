@@ -65,8 +65,8 @@ def expected_commits() -> list[tuple[Any, ...]]:
                 if record.key is not None and record.key[:2] == b"\0\1":
                     key = OffsetCommitKey.decode(record.key[2:])
                     value = OffsetCommitValue.decode(record.value[2:]) if record.value is not None else None
-                    stands = (value.offset, value.metadata) if value is not None else (None, None)
-                    found.append((key.group, key.topic, key.partition, *stands))
+                    committed = (value.offset, value.metadata) if value is not None else (None, None)
+                    found.append((key.group, key.topic, key.partition, *committed))
     return sorted(found, key=repr)
 
 

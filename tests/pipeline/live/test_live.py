@@ -58,7 +58,7 @@ def test_the_connector_and_what_spark_does_not_have_are_fetched(cache: Path, tmp
     needs = (("org.apache.kafka", "kafka-clients", "3.9.0"), ("org.apache.hadoop", "hadoop-client-api", "3.4.1"))
     publish(repository, "org.apache.spark", CONNECTOR, version, needs)
     publish(repository, "org.apache.kafka", "kafka-clients", "3.9.0")
-    with pytest.raises(JobError, match=r"fetch it, once: kipspark connector"):
+    with pytest.raises(JobError, match=r"run: kipspark connector"):
         connector_jars()
     assert fetch(repository.as_uri()) == folder() == cache / "kipwire" / "spark-kafka" / version
     assert [Path(jar).name for jar in connector_jars().split(",")] == [
@@ -73,7 +73,9 @@ def test_a_missing_artifact_is_named_and_nothing_is_left(cache: Path, tmp_path: 
     repository, version = tmp_path / "maven", pyspark.__version__
     token_provider = ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", version)
     publish(repository, "org.apache.spark", CONNECTOR, version, (token_provider,))
-    with pytest.raises(JobError, match=f"has no {':'.join(token_provider)}.*pyspark=={connector.TRIED}"):
+    with pytest.raises(
+        JobError, match=f"does not have {':'.join(token_provider)}.*pyspark=={connector.TESTED_VERSION}"
+    ):
         fetch(repository.as_uri())
     assert list(folder().parent.iterdir()) == []
 
@@ -94,12 +96,12 @@ def test_a_session_without_the_connector_is_told_how_to_get_it(spark: SparkSessi
 @pytest.mark.parametrize(
     ("topics", "options", "text"),
     [
-        ("orders", {}, r"topics are a list of names, not one text: \['orders'\]"),
+        ("orders", {}, r"topics must be a list of names, not a string: \['orders'\]"),
         ([], {}, "name at least one topic"),
-        (["a,b"], {}, "'a,b' is no name of a topic"),
+        (["a,b"], {}, "'a,b' is not a valid topic name"),
         (["__cluster_metadata"], {}, "brokers do not let clients read it; .*kafka_log"),
-        (["a"], {"subscribePattern": "a.*"}, "subscribepattern is given by the argument topics"),
-        (["a"], {"kafka.bootstrap.servers": "b:1"}, "given by the argument bootstrap_servers"),
+        (["a"], {"subscribePattern": "a.*"}, "leave out the option subscribepattern; use the argument topics"),
+        (["a"], {"kafka.bootstrap.servers": "b:1"}, "use the argument bootstrap_servers"),
     ],
 )
 def test_topics_that_would_be_read_wrongly_are_refused(
@@ -117,9 +119,9 @@ def test_no_topics_have_no_ends(spark: SparkSession) -> None:
     ("arguments", "text"),
     [
         (["--bootstrap-servers", "b:1", "."], "a PATH or --bootstrap-servers, not both"),
-        (["--command-config", "x"], "--command-config is for the brokers of --bootstrap-servers"),
+        (["--command-config", "x"], "--command-config needs --bootstrap-servers"),
         (["--bootstrap-servers", "b:1", "--command-config", "missing"], "missing: cannot be read: No such file"),
-        (["--bootstrap-servers", "b:1"], "fetch it, once: kipspark connector"),
+        (["--bootstrap-servers", "b:1"], "run: kipspark connector"),
     ],
 )
 def test_the_command_says_what_it_needs(
@@ -144,7 +146,7 @@ def test_client_settings_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> N
         "kafka.sasl.jaas.config": "Module required a=b;",
     }
     file.write_text("security.protocol=SSL\nMIIEvQ/+\n")
-    with pytest.raises(KipwireError, match=r"client.properties: setting 2 has a name with other characters"):
+    with pytest.raises(KipwireError, match=r"client.properties: the name of setting 2 has characters other"):
         client_options(file)
 
 
@@ -153,7 +155,7 @@ def test_client_settings_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def consumed(spark: SparkSession) -> DataFrame:
-    """Records as a consumer is told of them."""
+    """Records as a consumer receives them."""
     log = spark.read.format("kafka_log").option("topics", offsets.TOPIC).load(str(SEGMENTS))
     columns = ["topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers", "is_control"]
     return log.select(*columns)
@@ -165,8 +167,8 @@ def test_groups_stand_by_the_ends_of_now(spark: SparkSession, consumed: DataFram
     ends_now = spark.createDataFrame(
         [("orders", 0, 1000), ("orders", 1, 5)], "topic string, partition int, end_offset long"
     )
-    stand = offsets.standing(commits, ends_now).where(sf.col("group").isin("kp-group", "java-new"))
-    found = {(row["group"], row["partition"]): row.asDict() for row in stand.collect()}
+    latest = offsets.latest_with_ends(commits, ends_now).where(sf.col("group").isin("kp-group", "java-new"))
+    found = {(row["group"], row["partition"]): row.asDict() for row in latest.collect()}
     assert (found["kp-group", 0]["offset"], found["kp-group", 0]["lag"]) == (323, 1000 - 323)
     assert (found["java-new", 1]["offset"], found["java-new", 1]["lag"]) == (511, 0)  # it is not below 0
     gone = found["kp-group", 2]

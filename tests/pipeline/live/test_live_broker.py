@@ -25,7 +25,7 @@ from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.segments import find_segments
 from kipspark.sources.splits import cut
 from kipspark.spark import java
-from kipspark.spark.connector import TRIED
+from kipspark.spark.connector import TESTED_VERSION
 from tests.support import broker_traffic as traffic
 from tests.support.places import ROOT, SUPPORT
 
@@ -79,11 +79,11 @@ class Spark(NamedTuple):
 def live_spark() -> Spark:
     """Made once, and kept in build/."""
     java.use_java()
-    spark = Spark(ROOT / "build" / f"spark-{TRIED}")
+    spark = Spark(ROOT / "build" / f"spark-{TESTED_VERSION}")
     ready = spark.folder / ".ready"
     if not ready.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(spark.folder)], check=True, timeout=120)
-        packages = [f"pyspark=={TRIED}", "--editable", f"{ROOT}[spark]"]
+        packages = [f"pyspark=={TESTED_VERSION}", "--editable", f"{ROOT}[spark]"]
         pip = [str(spark.folder / "bin" / "pip"), "install", "--quiet", *packages]
         subprocess.run(pip, check=True, timeout=600)
         spark.run("kipspark", "connector")
@@ -161,7 +161,7 @@ def test_every_topic_has_the_rows_of_its_log(live_spark: Spark, used: None, tmp_
 
 def test_groups_stand_where_the_admin_client_says(live_spark: Spark, used: None, tmp_path: Path) -> None:
     text = live_spark.run("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--out", str(tmp_path))
-    assert "Lag is the end of a partition now" in text
+    assert "Lag is the present end of the partition" in text
     found = {
         (row["group"], row["topic"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
         for row in files(tmp_path / "groups")
@@ -234,4 +234,4 @@ def test_what_is_not_there_is_said(live_spark: Spark, used: None, tmp_path: Path
         )
         assert f"SourceError: {ADDRESS}: has no topic no-such-topic\n" in done.stderr
     text = live_spark.fails("kipspark", "offsets", "--bootstrap-servers", "127.0.0.1:1")
-    assert text.startswith("kipspark: 127.0.0.1:1: no broker answers within 15 seconds")
+    assert text.startswith("kipspark: 127.0.0.1:1: no broker answered within 15 seconds")

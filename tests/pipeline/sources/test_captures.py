@@ -13,7 +13,7 @@ import pytest
 
 from kipspark.errors import SourceError
 from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import Chosen
+from kipspark.sources.frame_rows import FrameFilter
 from kipwire.captures import (
     LARGEST_FRAME,
     LONGEST_LINE,
@@ -88,7 +88,7 @@ def test_a_hostile_line_is_one_error_with_file_and_line_for_every_reader(
     assert len(str(error.value)) < len(str(index)) + 200
     with pytest.raises(SourceError, match=f"^{index}:2: {said}"):
         for part in parts(index, len(line())):
-            list(read_frames(part, Chosen()))
+            list(read_frames(part, FrameFilter()))
     done = run(METADATA.with_name("MetadataRequest.json"), "--samples", tmp_path)
     assert done.exit_code == 2
     assert done.stderr.startswith(f"kipgen: {index}:2: ")

@@ -13,7 +13,7 @@ import pytest
 from kipspark.errors import SourceError
 from kipspark.sources import log_rows
 from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import Chosen
+from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.segments import find_segments
 from kipspark.sources.snapshots import first_snapshots
@@ -59,7 +59,7 @@ def rows(split: Split, wanted: Wanted) -> Iterator[dict[str, Any]]:
 )
 def test_names_that_no_broker_gives_are_no_segments(tmp_path: Path, folder: str, name: str) -> None:
     write(tmp_path / folder, batch(0), name)
-    with pytest.raises(SourceError, match="no log segments; they are files such as"):
+    with pytest.raises(SourceError, match="no log segments; expected files such as"):
         find_segments(tmp_path)
 
 
@@ -94,7 +94,7 @@ def test_captures_and_snapshots_in_folders_with_undecodable_names_are_read(tmp_p
     numbers = '"off": 0, "len": 1, "ts_ns": 0, "conn": 0, "api_key": 0, "api_version": 0, "correlation_id": 0'
     (above / "frames.jsonl").write_text(f'{{{numbers}, "dir": "req"}}')
     (part,) = parts(above / "frames.jsonl", 1 << 20)
-    (found,) = read_frames(part, Chosen())
+    (found,) = read_frames(part, FrameFilter())
     assert found.column("capture").to_pylist() == [f"{tmp_path}/caf\ufffd"]
 
 

@@ -16,8 +16,8 @@ import pytest
 from kipspark.errors import SourceError
 from kipspark.packets.capture import find_frames
 from kipspark.packets.headers import RST
-from kipspark.sources.capture_places import find_captures
-from kipspark.sources.frame_rows import FRAMES_SCHEMA, Chosen
+from kipspark.sources.capture_files import find_captures
+from kipspark.sources.frame_rows import FRAMES_SCHEMA, FrameFilter
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import read_packet_frames
 from kipwire.captures import LARGEST_FRAME
@@ -98,7 +98,7 @@ def test_pcapng_with_interfaces_of_several_kinds_is_read(tmp_path: Path, order: 
     assert (errors_of(found), frames_of(found)) == ([], shipped_frames())
     late = [one.time - row["timestamp_ns"] for one, row in zip(found, shipped(), strict=True)]
     assert -1000 < min(late) <= max(late) == 0
-    # A file may have sections one behind the other, each with interfaces and a byte order of its own.
+    # A file may have sections one after the other, each with interfaces and a byte order of its own.
     half = len(segments) // 2
     sections = made.dump_ng(segments[:half], (made.RAW,), "<") + made.dump_ng(segments[half:], (made.COOKED,), ">")
     assert frames_of(found_in(tmp_path, sections)) == shipped_frames()
@@ -108,7 +108,7 @@ def test_pcapng_with_interfaces_of_several_kinds_is_read(tmp_path: Path, order: 
 def test_files_of_a_rotation_are_one_capture_in_order_of_time(tmp_path: Path, packed: bool) -> None:
     segments = list(made.segments(shipped(), Random(2), Disorder()))
     names = [f"dump.pcap{number or ''}" + (".gz" if packed else "") for number in range(12)]
-    # A ring of files (tcpdump -W) starts again with the first name, so names tell no order.
+    # A ring of files (tcpdump -W) starts again with the first name, so names give no order.
     for number, name in enumerate([*names[5:], *names[:5]]):
         data = made.dump(segments[number * len(segments) // 12 : (number + 1) * len(segments) // 12])
         (tmp_path / name).write_bytes(gzip.compress(data, 1) if packed else data)
@@ -129,18 +129,20 @@ def test_files_of_several_places_at_one_time_are_read_together(tmp_path: Path) -
 def test_frames_are_rows_and_can_be_chosen(tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(made.dump(made.segments(shipped(), Random(1), Disorder())))
     (capture,) = find_captures(str(tmp_path)).packets
-    batches = list(read_packet_frames(capture, (), Chosen()))
+    batches = list(read_packet_frames(capture, (), FrameFilter()))
     assert {batch.schema for batch in batches} == {FRAMES_SCHEMA}
     rows = [row for batch in batches for row in batch.to_pylist()]
     same = (*COLUMNS, "number", "timestamp", "timestamp_ns", "error")
     assert [[row[name] for name in same] for row in rows] == [[row[name] for name in same] for row in shipped()]
-    chosen = Chosen((3, 18), ("response",), ("kp-admin",))
+    chosen = FrameFilter((3, 18), ("response",), ("kp-admin",))
     numbers = [n for batch in read_packet_frames(capture, (), chosen) for n in batch.column("number").to_pylist()]
-    expected = [row["number"] for row in shipped() if chosen.has(row["direction"], row["api_key"], row["client_id"])]
+    expected = [
+        row["number"] for row in shipped() if chosen.selects(row["direction"], row["api_key"], row["client_id"])
+    ]
     assert numbers == expected != []
 
 
-# What is missing is told.
+# What is missing is reported.
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -153,10 +155,10 @@ def test_lost_segments_cost_no_frame_but_theirs_and_are_told(tmp_path: Path, see
     assert whole.total() > 0.9 * COUNT
     kept = Counter((row["connection"], row["direction"]) for row in shipped())
     numbers = connection_numbers(segments)
-    told = Counter((one.connection, one.direction) for one in found if one.frame is not None)
+    reported = Counter((one.connection, one.direction) for one in found if one.frame is not None)
     for (connection, direction), count in kept.items():
         number = numbers[connection]
-        if told[number, direction] < count:
+        if reported[number, direction] < count:
             of_connection = [one for one in found if one.connection == number and one.error]
             assert any(one.direction in (direction, None) for one in of_connection)
 
@@ -197,7 +199,7 @@ def test_a_capture_that_starts_within_connections_finds_the_next_frames(tmp_path
     assert whole <= Counter(shipped_frames())
     assert whole.total() > COUNT / 2
     assert {one.listener for one in found if one.frame} == {f"10.0.0.2:{port}" for port in made.PORTS.values()}
-    assert any("bytes of no frame whose start was captured" in error for error in errors_of(found))
+    assert any("bytes of frames whose start was not captured" in error for error in errors_of(found))
 
 
 def test_which_side_is_the_broker_is_told_by_requests_where_nothing_else_does(tmp_path: Path) -> None:
@@ -205,7 +207,7 @@ def test_which_side_is_the_broker_is_told_by_requests_where_nothing_else_does(tm
     found = found_in(tmp_path, made.dump(talk.segments))
     assert ids(found) == [("request", 7), ("response", 7)]
     assert {one.listener for one in found} == {"10.0.0.2:9092"}
-    assert errors_of(found) == ["14 bytes of no frame whose start was captured"]
+    assert errors_of(found) == ["14 bytes of frames whose start was not captured"]
 
 
 def test_ports_tell_the_broker_and_leave_others_out(tmp_path: Path) -> None:
@@ -244,7 +246,7 @@ def test_a_request_may_be_captured_behind_its_response(tmp_path: Path) -> None:
 def test_responses_without_a_request_are_told(tmp_path: Path) -> None:
     talk = Talk().ask(1).answer(1).answer(77).answer(78).ask(2).answer(2)
     found = found_in(tmp_path, made.dump(talk.segments))
-    assert errors_of(found) == ["2 responses of 20 bytes, to what was not captured"]
+    assert errors_of(found) == ["2 responses of 20 bytes to requests that were not captured"]
     assert len(ids(found)) == 4
 
 
@@ -268,7 +270,7 @@ def test_a_direction_that_was_not_captured_at_all_is_told(tmp_path: Path, direct
         assert errors_of(found) == ["28 bytes not captured"]
     else:
         (error,) = errors_of(found)
-        assert error.startswith("no request of Kafka found; it starts with 00 00 00 0a 00 00 00 01; ")
+        assert error.startswith("no Kafka request found; it starts with 00 00 00 0a 00 00 00 01; ")
         assert "28 bytes from 10.0.0.2:9092" in error
         assert "21 bytes from 10.0.0.1:50000" in error
 
@@ -278,4 +280,4 @@ def test_a_size_that_no_frame_has_is_passed_over(tmp_path: Path, size: int) -> N
     talk = Talk().ask(1).answer(1).say(True, pack(">i", size) + b"what is this").ask(2).answer(2)
     found = found_in(tmp_path, made.dump(talk.segments))
     assert ids(found) == [(side, number) for number in (1, 2) for side in ("request", "response")]
-    assert errors_of(found) == ["16 bytes of no frame whose start was captured"]
+    assert errors_of(found) == ["16 bytes of frames whose start was not captured"]

@@ -25,10 +25,10 @@ from kipspark.packets import capture as capture_module
 from kipspark.packets import streams
 from kipspark.packets.capture import find_frames
 from kipspark.packets.streams import Stream
-from kipspark.sources.capture_places import find_captures
+from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.extraction import extract
-from kipspark.sources.frame_rows import Chosen
+from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
 from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Disorder, Tcp
@@ -51,27 +51,29 @@ from tests.support.subjects.packet_talks import (
 
 
 @pytest.mark.parametrize(
-    ("hello", "told"),
+    ("hello", "reported"),
     [
         (
             b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
             "TLS, which cannot be read; 30 bytes from 10.0.0.1:50000 and 20 bytes",
         ),
-        (b"GET / HTTP/1.1\r\n", "no request of Kafka found; it starts with 47 45 54 20 2f 20 48 54 and 6f 6b"),
+        (b"GET / HTTP/1.1\r\n", "no Kafka request found; it starts with 47 45 54 20 2f 20 48 54 and 6f 6b"),
     ],
 )
 @pytest.mark.parametrize("opened", [True, False])
-def test_other_traffic_is_told_once_a_connection(tmp_path: Path, hello: bytes, told: str, opened: bool) -> None:
+def test_other_traffic_is_reported_once_per_connection(
+    tmp_path: Path, hello: bytes, reported: str, opened: bool
+) -> None:
     talk = Talk(opened=opened).say(True, hello.ljust(25)).say(False, b"ok" * 10).say(True, b"more?")
     kafka = Talk(CLIENT + 1).ask(1).answer(1)
     found = found_in(tmp_path, made.dump([*talk.segments, *kafka.segments]))
     assert len(ids(found)) == 2
     (error,) = errors_of(found)
-    assert error.startswith(told)
+    assert error.startswith(reported)
 
 
 def rows_of(tmp_path: Path) -> list[pa.RecordBatch]:
-    return list(read_packet_frames(PacketCapture("a", (str(tmp_path / "a.pcap"),)), (), Chosen()))
+    return list(read_packet_frames(PacketCapture("a", (str(tmp_path / "a.pcap"),)), (), FrameFilter()))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ def test_tokens_behind_a_handshake_are_no_frames(
     found = found_in(tmp_path, made.dump(talk.ask(2).answer(2).segments))
     assert ids(found) == [(side, number) for number in (1, 2) for side in ("request", "response")]
     assert sorted((one.direction, one.error) for one in found if one.error) == [
-        (direction, f"{what} of {sum(map(len, tokens))} bytes without a header, as it is behind SaslHandshake v0")
+        (direction, f"{what} of {sum(map(len, tokens))} bytes without a header, as after SaslHandshake v0")
         for direction, tokens in (("request", from_client), ("response", from_broker))
         for what in ["a SASL token" if len(tokens) == 1 else f"{len(tokens)} SASL tokens"]
     ]
@@ -176,15 +178,17 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, data: bytes, wrong:
 
 def test_a_file_that_ends_early_gives_what_is_there(tmp_path: Path) -> None:
     data = made.dump(Talk().ask(1).answer(1).segments)
-    assert errors_of(found_in(tmp_path, data[:-3]))[-1].startswith("a.pcap: the file ends within what starts at byte ")
+    assert errors_of(found_in(tmp_path, data[:-3]))[-1].startswith(
+        "a.pcap: the file ends within the packet or block that starts at byte "
+    )
     packed = gzip.compress(made.dump(made.segments(shipped(), Random(1), Disorder())), 1)
     (tmp_path / "b.pcap").write_bytes(packed[:-100])
     found = list(find_frames([tmp_path / "b.pcap"]))
     assert len(frames_of(found)) > COUNT / 2
-    assert "b.pcap: cannot be read on" in errors_of(found)[-1]
+    assert "b.pcap: cannot be read further" in errors_of(found)[-1]
     huge = data + pack("<IIII", 0, 0, 2**32 - 1, 9)
     assert errors_of(found_in(tmp_path, huge)) == [
-        f"a.pcap: at byte {len(data)}: no packet has 4,294,967,295 bytes, so the rest cannot be read"
+        f"a.pcap: at byte {len(data)}: a packet of 4,294,967,295 bytes is too large, so the rest cannot be read"
     ]
 
 
@@ -234,7 +238,7 @@ def test_what_is_held_of_all_connections_is_bounded(tmp_path: Path, monkeypatch:
     start = pack(">ihhih", 10**7, 0, 9, 1, -1)
     talks = [Talk(CLIENT + number).say(True, start + bytes(5000)) for number in range(100)]
     found = found_in(tmp_path, made.dump([one for talk in talks for one in talk.segments]))
-    given_up = [one for one in found if one.error and "is given up: too much waits" in one.error]
+    given_up = [one for one in found if one.error and "is dropped: too many bytes wait" in one.error]
     assert len(given_up) > 2
     assert len(ids(found)) == 100
     monkeypatch.setattr(streams, "_MOST_WAITING", 10)
@@ -272,12 +276,12 @@ def test_extract_writes_frames_in_the_own_form_and_faults_beside_them(tmp_path: 
     rows = [
         row
         for part in parts(own / "frames.jsonl", 20_000)
-        for batch in read_frames(part, Chosen())
+        for batch in read_frames(part, FrameFilter())
         for row in batch.to_pylist()
     ]
     same = (*COLUMNS, "number", "timestamp_ns", "error")
     assert [[row[name] for name in same] for row in rows] == [[row[name] for name in same] for row in shipped()]
-    with pytest.raises(JobError, match="is there already"):
+    with pytest.raises(JobError, match="already exists"):
         extract(tmp_path / "a.pcap", own, ())
     (tmp_path / "a.pcap").write_bytes(made.dump(Talk().ask(1).answer(2).segments))
     assert extract(tmp_path / "a.pcap", tmp_path / "faulty", ()) == (1, 1)
@@ -287,7 +291,7 @@ def test_extract_writes_frames_in_the_own_form_and_faults_beside_them(tmp_path: 
         "conn": 0,
         "listener": "10.0.0.2:9092",
         "dir": "res",
-        "error": "a response of 10 bytes, to what was not captured",
+        "error": "a response of 10 bytes to a request that was not captured",
     }
 
 
@@ -299,5 +303,5 @@ def test_extract_leaves_nothing_half_written(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["in"]
     (tmp_path / "in" / "sub").mkdir()
     (tmp_path / "in" / "sub" / "b.pcap").write_bytes(b"")
-    with pytest.raises(JobError, match="has more than one capture; take them one by one"):
+    with pytest.raises(JobError, match="has more than one capture; extract them one by one"):
         extract(tmp_path / "in", tmp_path / "out", ())

@@ -16,14 +16,14 @@ from kafka_messages.offset_commit_value.v3 import OffsetCommitValue
 from kipspark.errors import BrokenMessageError, JobError, SourceError
 from kipspark.jobs import conform
 from kipspark.jobs.random_messages import random_message
-from kipspark.messages.choice import Choice
+from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode, decode_strictly
 from kipspark.messages.encoding import encode
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, records_type
-from kipspark.messages.union import union_type
-from kipspark.sources.capture_places import find_captures
+from kipspark.messages.selection import Selection
+from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
-from kipspark.sources.frame_rows import Chosen
+from kipspark.sources.frame_rows import FrameFilter
 from kipwire import ConversionError, EncodeError, PackageError, columns, convert
 from tests.support.places import ROOT
 
@@ -47,7 +47,7 @@ def test_parts_of_a_capture_have_every_frame_once(capture: Path, split_bytes: in
     numbers = [
         number
         for part in parts(capture, split_bytes)
-        for batch in read_frames(part, Chosen())
+        for batch in read_frames(part, FrameFilter())
         for number in batch.column("number").to_pylist()
     ]
     assert numbers == list(range(2186))
@@ -70,11 +70,11 @@ def test_a_wrong_index_is_named_with_its_line(capture: Path, name: str, value: o
     for split_bytes in (1 << 30, len(lines[0]) + 1, len(lines[0]) + 3):  # the line is not the first of its part
         with pytest.raises(SourceError, match=f"{capture}:3: .*{wrong}"):
             for part in parts(capture, split_bytes):
-                list(read_frames(part, Chosen()))
+                list(read_frames(part, FrameFilter()))
 
 
 def test_places_without_captures_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"a capture is a file of tcpdump such as a\.pcap .* or a folder with"):
+    with pytest.raises(SourceError, match=r"a capture is a tcpdump file such as a\.pcap .* or a folder with"):
         find_captures(str(tmp_path))
     (tmp_path / "frames.jsonl").write_text("")
     with pytest.raises(SourceError, match=r"has frames.jsonl, but no frames.bin"):
@@ -102,11 +102,11 @@ def mixed(count: int) -> tuple[list[bytes | None], set[int]]:
 
 def test_versions_may_be_mixed_and_broken_messages_are_explained() -> None:
     values, broken = mixed(500)
-    choice = Choice(KAFKA, "OffsetCommitValue")
-    rows, faults = decode(choice, pa.array(values, pa.binary()))
+    selection = Selection(KAFKA, "OffsetCommitValue")
+    rows, errors = decode(selection, pa.array(values, pa.binary()))
     rows.validate(full=True)
-    assert rows.type == union_type(choice)
-    assert set(faults) == broken
+    assert rows.type == all_versions_type(selection)
+    assert set(errors) == broken
     for at, (row, value) in enumerate(zip(rows.to_pylist(), values, strict=True)):
         if value is None or at in broken:
             assert row is None
@@ -114,10 +114,10 @@ def test_versions_may_be_mixed_and_broken_messages_are_explained() -> None:
         assert (row["_version"], row["offset"]) == (int.from_bytes(value[:2], "big"), at)
         assert (row["expire_timestamp"] is not None) == (row["_version"] == 1)
     for at in broken:
-        fault = faults[at]
-        assert fault.reason
-        assert 0 <= fault.offset <= len(values[at] or b"")
-    again, wrong = encode(choice, rows)
+        error = errors[at]
+        assert error.reason
+        assert 0 <= error.offset <= len(values[at] or b"")
+    again, wrong = encode(selection, rows)
     assert wrong == {}
     assert again.to_pylist() == [None if at in broken else value for at, value in enumerate(values)]
 
@@ -127,7 +127,7 @@ def test_strict_decoding_names_the_first_broken_message() -> None:
     with pytest.raises(
         BrokenMessageError, match=r"OffsetCommitValue v3: offset at byte 2: .*\(of 5 bytes: 0003000000\)"
     ):
-        decode_strictly(Choice(KAFKA, "OffsetCommitValue"), pa.array([good, good[:5], b"", good]))
+        decode_strictly(Selection(KAFKA, "OffsetCommitValue"), pa.array([good, good[:5], b"", good]))
 
 
 @pytest.mark.parametrize("name", ["MetadataResponse", "FetchResponse", "JoinGroupRequest", "RegisterBrokerRecord"])
@@ -136,19 +136,19 @@ def test_a_union_of_versions_gives_every_version_back(name: str) -> None:
     for version in kafka_messages.versions(name):
         cls = kafka_messages.message(name, version)
         made = [random_message(cls, random, unknown=True).encode() for _ in range(20)]
-        choice = Choice(KAFKA, name, version)
-        rows = decode_strictly(choice, pa.array(made))
-        whole = Choice(KAFKA, name)
-        wide = rows.cast(pa.struct([field for field in union_type(whole) if field.name != "_version"]))
-        data, faults = encode(choice, wide)
-        assert faults == {}
+        selection = Selection(KAFKA, name, version)
+        rows = decode_strictly(selection, pa.array(made))
+        whole = Selection(KAFKA, name)
+        wide = rows.cast(pa.struct([field for field in all_versions_type(whole) if field.name != "_version"]))
+        data, errors = encode(selection, wide)
+        assert errors == {}
         assert data.to_pylist() == made
 
 
 def test_every_message_has_a_union() -> None:
     for name in kafka_messages.names():
         if kafka_messages.versions(name):
-            assert union_type(Choice(KAFKA, name)).num_fields >= 1
+            assert all_versions_type(Selection(KAFKA, name)).num_fields >= 1
 
 
 @pytest.mark.parametrize(
@@ -177,9 +177,9 @@ def test_an_older_version_is_written_where_convert_would_and_with_its_bytes(
                 expected.append(convert(message, version).encode())
             except (ConversionError, EncodeError):
                 expected.append(None)
-        data, faults = encode(Choice(KAFKA, name, version), rows)
+        data, errors = encode(Selection(KAFKA, name, version), rows)
         assert data.to_pylist() == expected
-        assert set(faults) == {at for at, one in enumerate(expected) if one is None}
+        assert set(errors) == {at for at, one in enumerate(expected) if one is None}
         verdicts |= {one is None for one in expected}
     assert False in verdicts
 
@@ -203,57 +203,57 @@ def test_only_what_may_be_dropped_is_dropped() -> None:
             {"offset": 1, "metadata": "", "commit_timestamp": 0, "no_such_field": 0},
         ]
     )
-    data, faults = encode(Choice(KAFKA, "OffsetCommitValue", 2), rows)
+    data, errors = encode(Selection(KAFKA, "OffsetCommitValue", 2), rows)
     assert [value is None for value in data.to_pylist()] == [False, True]
-    assert faults == {1: "OffsetCommitValue v2: no_such_field: this version has no such field"}
+    assert errors == {1: "OffsetCommitValue v2: no_such_field: this version has no such field"}
     requests = pa.array(
         [
             {"replica_id": -1, "isolation_level": level, "topics": [], "timeout_ms": timeout}
             for level, timeout in ((0, 0), (1, 0), (0, None), (0, 5))
         ]
     )
-    data, faults = encode(Choice(KAFKA, "ListOffsetsRequest", 1), requests)
+    data, errors = encode(Selection(KAFKA, "ListOffsetsRequest", 1), requests)
     assert [value is None for value in data.to_pylist()] == [False, True, False, False]
-    assert faults == {1: "ListOffsetsRequest v1: isolation_level: this version has no such field"}
+    assert errors == {1: "ListOffsetsRequest v1: isolation_level: this version has no such field"}
 
 
 def test_rows_that_cannot_be_written_cost_no_other_row() -> None:
     values = [2**40 if at % 4 == 1 else at for at in range(40)]
     rows = pa.array([{"offset": 0, "leader_epoch": value, "metadata": "", "commit_timestamp": 0} for value in values])
-    data, faults = encode(Choice(KAFKA, "OffsetCommitValue", 3), rows)
-    assert set(faults) == set(range(1, 40, 4))
-    assert "leader_epoch" in faults[1]
+    data, errors = encode(Selection(KAFKA, "OffsetCommitValue", 3), rows)
+    assert set(errors) == set(range(1, 40, 4))
+    assert "leader_epoch" in errors[1]
     decoded = columns.decode(OffsetCommitValue, data).to_pylist()
-    assert [row and row["leader_epoch"] for row in decoded] == [None if at in faults else at for at in range(40)]
+    assert [row and row["leader_epoch"] for row in decoded] == [None if at in errors else at for at in range(40)]
 
 
 @pytest.mark.parametrize(
-    ("choice", "wrong"),
+    ("selection", "wrong"),
     [
-        (Choice(KAFKA, "MetadataResponse"), "do not tell their version"),
-        (Choice("no_package", "A"), "cannot be imported"),
-        (Choice("json", "A"), "is not a package that kipgen generated"),
-        (Choice(KAFKA, "OffsetCommitValue", None, ("offset", "offsets")), "has no field 'offsets' in any version"),
+        (Selection(KAFKA, "MetadataResponse"), "do not include the version"),
+        (Selection("no_package", "A"), "cannot be imported"),
+        (Selection("json", "A"), "is not a package that kipgen generated"),
+        (Selection(KAFKA, "OffsetCommitValue", None, ("offset", "offsets")), "has no field 'offsets' in any version"),
     ],
 )
-def test_what_cannot_be_decoded_is_refused_at_once(choice: Choice, wrong: str) -> None:
+def test_what_cannot_be_decoded_is_refused_at_once(selection: Selection, wrong: str) -> None:
     with pytest.raises((JobError, PackageError), match=wrong):
-        decode(choice, pa.array([], pa.binary()))
+        decode(selection, pa.array([], pa.binary()))
 
 
 def test_records_of_unknown_types_and_versions_are_explained() -> None:
     keys = pa.array([b"\0\1", b"\0\x63abc", b"\0", None, b"\0\3\0\1g"])
     values = pa.array([b"\0\3", None, None, b"\0\0", b"\0\x09"])
-    rows, faults = decode_coordinator(Records("group"), keys, values)
+    rows, errors = decode_coordinator(Records("group"), keys, values)
     assert [row is None for row in rows.to_pylist()] == [True] * 5
-    assert {at: (fault.path, fault.offset) for at, fault in faults.items()} == {
+    assert {at: (error.path, error.offset) for at, error in errors.items()} == {
         0: ("offset", 2),
         1: ("type", 0),
         2: ("version", 1),
         4: ("version", 0),
     }
-    rows, faults = decode_metadata(Records("metadata"), pa.array([b"\2\0\0", b"\1\x7f\0", b"\1\2\5", b"\1"]))
-    assert [fault.offset for _, fault in sorted(faults.items())] == [0, 1, 1, 1]
+    rows, errors = decode_metadata(Records("metadata"), pa.array([b"\2\0\0", b"\1\x7f\0", b"\1\2\5", b"\1"]))
+    assert [error.offset for _, error in sorted(errors.items())] == [0, 1, 1, 1]
     with pytest.raises(JobError, match="have no type 'Topic'"):
         records_type(Records("metadata", ("Topic",)))
     with pytest.raises(JobError, match="there is no coordinator 'groups'"):

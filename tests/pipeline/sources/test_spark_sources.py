@@ -110,15 +110,15 @@ def test_a_broken_batch_costs_no_other_one(segment: Segment, damage: str) -> Non
     with pytest.raises(DecodeError, match=rf"at byte {starts[7]}|at byte {starts[7] + 8}|at byte {starts[7] + 17}"):
         offsets_in(splits)
     found = offsets_in(splits, Wanted(permissive=True))[0]
-    behind = [] if damage == "length" else list(range(116, 200))  # with no length nothing tells where the next one is
-    assert found == [*range(100, 114), None, *behind]
+    after = [] if damage == "length" else list(range(116, 200))  # without a length nothing says where the next one is
+    assert found == [*range(100, 114), None, *after]
 
 
 def test_places_without_segments_are_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="there is no such file or folder"):
         find_segments(tmp_path / "none")
     (tmp_path / "some.log").write_text("text")
-    with pytest.raises(SourceError, match=r"no log segments; they are files such as orders-0/0+\.log"):
+    with pytest.raises(SourceError, match=r"no log segments; expected files such as orders-0/0+\.log"):
         find_segments(tmp_path)
 
 
@@ -189,16 +189,16 @@ def test_a_snapshot_has_its_records_without_those_around_them() -> None:
     rows = read_snapshot(snapshot)
     assert (snapshot.end_offset, snapshot.epoch, rows.num_rows) == (146, 1, 22)
     assert {str(time) for time in rows.column("timestamp").to_pylist()} == {"2026-11-21 16:05:32.091000+00:00"}
-    decoded, faults = decode_metadata(Records("metadata"), rows.column("value"))
-    assert faults == {}
+    decoded, errors = decode_metadata(Records("metadata"), rows.column("value"))
+    assert errors == {}
     assert sum(row["type"] == "TopicRecord" for row in decoded.to_pylist()) == 3
 
 
 @pytest.mark.parametrize(
     ("damage", "wrong"),
     [
-        (lambda data: data[:-1], "is not whole: it does not end with a snapshot footer"),
-        (lambda data: b"", "is no snapshot: it does not begin with a snapshot header"),
+        (lambda data: data[:-1], "is incomplete: it does not end with a snapshot footer"),
+        (lambda data: b"", "is not a snapshot: it does not begin with a snapshot header"),
         (lambda data: data[:200] + b"!" + data[201:], r"crc at byte \d+"),
     ],
 )

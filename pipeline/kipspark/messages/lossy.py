@@ -1,7 +1,7 @@
-"""What a version of a message has no field for, and whether it may be dropped: the rule of `kipwire.convert`.
+"""Find values that a version of a message would lose, by the rule of `kipwire.convert`.
 
-A field that a version does not have is dropped where it has its default value or is ignorable (the spec's `ignorable`).
-In columns null is no value: fields of other versions are null in a row of one that does not have them.
+A field that a version does not have is dropped if it has its default value or is ignorable (the spec's `ignorable`).
+In columns null is not a value: a row of a version has null in the fields that only other versions have.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from kipspark.messages.union import VERSION
+from kipspark.messages.all_versions import VERSION
 from kipspark.spark.compute import pc
 from kipwire.structs import Field, Struct
 
@@ -29,15 +29,15 @@ def kept_type(given: pa.DataType, known: pa.DataType) -> pa.DataType:
     return given
 
 
-def lost(rows: pa.StructArray, kept: pa.DataType, structs: Structs) -> list[tuple[int, str]]:
-    """The rows that have a value in a field that is not kept and may not be dropped, each with a path of such a field.
+def lossy_rows(rows: pa.StructArray, kept: pa.DataType, structs: Structs) -> list[tuple[int, str]]:
+    """The rows with a value in a field that is not kept and must not be dropped, each with the path of such a field.
 
     Args:
         rows: messages.
         kept: of `kept_type`.
-        structs: the classes of the message, which tell what may be dropped.
+        structs: the classes of the message, which say what may be dropped.
     """
-    return [(row, path) for path, places in _lost(rows, kept, structs, "", None) for row in places]
+    return [(row, path) for path, losing in _lost(rows, kept, structs, "", None) for row in losing]
 
 
 def _lost(
@@ -69,23 +69,23 @@ def _lost(
             inner_structs = tuple(field.struct for field in fields if field.struct is not None)
             found += _lost(child, kept.field(column.name).type, inner_structs, where, parents)
         elif not fields or not fields[0].ignorable:
-            places = pc.indices_nonzero(_says_something(child, fields[0] if fields else None))
-            if len(places):
-                found.append((where, (places if parents is None else parents.take(places)).to_pylist()))
+            losing = pc.indices_nonzero(_has_content(child, fields[0] if fields else None))
+            if len(losing):
+                found.append((where, (losing if parents is None else parents.take(losing)).to_pylist()))
     return found
 
 
-def _says_something(values: pa.Array, field: Field | None) -> pa.Array:
+def _has_content(values: pa.Array, field: Field | None) -> pa.Array:
     """Which values are neither null nor the default of their field.
 
     Args:
         values: the column of a field.
-        field: None for the unknown tagged fields, and for what no version has.
+        field: None for the unknown tagged fields, and for fields that no version has.
     """
     if pa.types.is_map(values.type):
         offsets = values.offsets
         return pc.and_(values.is_valid(), pc.greater(offsets[1:], offsets[:-1]))
-    if field is None or field.default is None:  # null is the default: every value says something
+    if field is None or field.default is None:  # null is the default: every value counts
         return values.is_valid()
     return pc.and_(values.is_valid(), pc.invert(pc.fill_null(_is_default(values, field), False)))
 
@@ -96,8 +96,8 @@ def _is_default(values: pa.Array, field: Field) -> pa.Array:
         return pc.equal(pc.list_value_length(values), 0)
     if pa.types.is_struct(values.type):
         inner = {one.name: one for one in field.struct.ATTRIBUTES} if field.struct is not None else {}
-        told = [_says_something(pc.struct_field(values, one.name), inner.get(one.name)) for one in values.type]
-        return pc.invert(reduce(pc.or_, told, pa.repeat(False, len(values))))
+        set_fields = [_has_content(pc.struct_field(values, one.name), inner.get(one.name)) for one in values.type]
+        return pc.invert(reduce(pc.or_, set_fields, pa.repeat(False, len(values))))
     default = field.default_value()
     try:
         scalar = pa.scalar(default.bytes if isinstance(default, UUID) else default, values.type)

@@ -7,12 +7,12 @@ from functools import lru_cache
 import pyarrow as pa
 
 from kipspark.errors import JobError
-from kipspark.messages.choice import Choice
+from kipspark.messages.selection import Selection
 from kipwire import Message, columns
 from kipwire.types import TYPES
 
 VERSION = "_version"
-"""The column that tells a row's version, where there may be several."""
+"""The column with a row's version, if versions may differ."""
 
 VERSION_TYPE = pa.int16()
 
@@ -24,34 +24,34 @@ _WIDER = {
         if row.kind == "integer" and not row.signed
     },
 }
-"""What Spark has no type for, and the type it has instead."""
+"""Types that Spark does not have, and the types used instead."""
 
 
 @lru_cache
-def union_type(choice: Choice) -> pa.StructType:
-    """The columns of a message in all chosen versions, in the order of the highest one, those of older ones behind.
+def all_versions_type(selection: Selection) -> pa.StructType:
+    """The columns of a message in all chosen versions, in the order of the highest one, then those of older ones.
 
     Raises:
-        JobError: a field is chosen that no version has, or one has types that do not go together.
-        KipwireError: as `Choice.classes`.
+        JobError: no version has a chosen field, or a field has incompatible types.
+        KipwireError: as `Selection.classes`.
     """
-    merged: pa.DataType = pa.struct([(VERSION, VERSION_TYPE)] if choice.version is None else [])
-    for cls in choice.classes:
+    merged: pa.DataType = pa.struct([(VERSION, VERSION_TYPE)] if selection.version is None else [])
+    for cls in selection.classes:
         merged = _merged(
-            merged, spark_able(pa.struct(list(columns.schema(cls, fields_of(choice, cls))))), choice.message
+            merged, spark_able(pa.struct(list(columns.schema(cls, fields_of(selection, cls))))), selection.message
         )
-    for path in choice.fields or ():
+    for path in selection.fields or ():
         if not _has(merged, path.split(".")):
-            raise JobError(f"{choice.message} has no field {path!r} in {_versions(choice)}")
+            raise JobError(f"{selection.message} has no field {path!r} in {_versions(selection)}")
     return merged
 
 
-def fields_of(choice: Choice, cls: type[Message]) -> tuple[str, ...] | None:
+def fields_of(selection: Selection, cls: type[Message]) -> tuple[str, ...] | None:
     """Those of the chosen fields that one version has."""
-    if choice.fields is None:
+    if selection.fields is None:
         return None
     whole = pa.struct(list(columns.schema(cls)))
-    return tuple(path for path in choice.fields if _has(whole, path.split(".")))
+    return tuple(path for path in selection.fields if _has(whole, path.split(".")))
 
 
 def spark_able(type_: pa.DataType) -> pa.DataType:
@@ -73,7 +73,7 @@ def _merged(one: pa.DataType, other: pa.DataType, where: str) -> pa.DataType:
     if pa.types.is_list(one) and pa.types.is_list(other):
         return pa.list_(_merged(one.value_type, other.value_type, where))
     if one != other:
-        raise JobError(f"{where} is {one} in one version and {other} in another: choose one version")
+        raise JobError(f"{where} is {one} in one version and {other} in another; choose one version")
     return one
 
 
@@ -87,5 +87,5 @@ def _has(type_: pa.DataType, path: list[str]) -> bool:
     return True
 
 
-def _versions(choice: Choice) -> str:
-    return "any version" if choice.version is None else f"version {choice.version}"
+def _versions(selection: Selection) -> str:
+    return "any version" if selection.version is None else f"version {selection.version}"

@@ -1,6 +1,6 @@
-"""The jobs as the command line runs them: from places to reports.
+"""The reports of the jobs, as the command line runs them.
 
-But for what notes tell, nothing is computed before a report is shown.
+Only what the notes say is computed here; the rest is computed when a report is shown.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from kipspark.spark.types import struct_type
 from kipwire.tools.terminal import OUT
 
 _SECONDS_BETWEEN_LOOKS = 0.2
-"""Whether a stream still runs."""
+"""How often to check whether a stream still runs."""
 _DOTS = 5000
-"""Of a chart over time: the last ones are shown."""
+"""The most dots of a chart over time; the last ones are shown."""
 
 
 def offsets_report(spark: SparkSession, path: Path) -> Report:
     """Groups over time, from the log folders of brokers."""
-    # The content of other topics is not looked at, so only __consumer_offsets and the ends of batches stay.
+    # The content of other topics is not used, so only __consumer_offsets and the ends of batches are kept.
     log = without_copies(spark.read.format("kafka_log").option("includeControl", "true").load(str(path))).persist()
     lagging = offsets.with_lag(offsets.commits(committed(log)), offsets.ends(log)).persist()
     over_time = lagging.where(sf.col("lag").isNotNull()).select(
@@ -41,48 +41,51 @@ def offsets_report(spark: SparkSession, path: Path) -> Report:
         f"Consumer groups in {path}",
         (
             Table(
-                "groups", "Where groups stand", offsets.latest(lagging), (sf.desc("lag"), "group", "topic", "partition")
+                "groups",
+                "Offsets and lag of groups",
+                offsets.latest(lagging),
+                (sf.desc("lag"), "group", "topic", "partition"),
             ),
             _membership_table(offsets.membership(committed(log))),
             _commits_table(lagging),
         ),
         (Chart("Lag over time", over_time.orderBy(sf.desc("time")).limit(_DOTS), charts.lag_over_time),),
-        ("Lag is the end of a partition at the time of the commit less the offset that was committed.",),
+        ("Lag is the end of the partition at the time of the commit minus the committed offset.",),
     )
 
 
 def live_offsets_report(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> Report:
-    """Groups as they stand now, from the live `__consumer_offsets`.
+    """Groups at present, from the live `__consumer_offsets`.
 
     Raises:
         SourceError: as `live`.
     """
-    # Kept, since reading adds to this topic: the groups that Spark reads with are members, too.
+    # Persisted, since reading adds records to this topic: the groups that Spark reads with have members, too.
     log = live(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}).persist()
     commits = offsets.commits(log).persist()
     topics = [row["topic"] for row in commits.select("topic").distinct().collect()]
-    groups = offsets.standing(commits, live_ends(spark, bootstrap_servers, topics, options))
+    groups = offsets.latest_with_ends(commits, live_ends(spark, bootstrap_servers, topics, options))
     came_and_went = offsets.membership(log).where(~sf.col("group").startswith(READER_GROUPS))
     return Report(
         f"Consumer groups at {bootstrap_servers}",
         (
-            Table("groups", "Where groups stand", groups, (sf.desc("lag"), "group", "topic", "partition")),
+            Table("groups", "Offsets and lag of groups", groups, (sf.desc("lag"), "group", "topic", "partition")),
             _membership_table(came_and_went),
             _commits_table(commits),
         ),
         notes=(
-            "Lag is the end of a partition now less the offset that was committed. What it was at the time of a commit "
-            "only log folders tell: kipspark offsets PATH.",
-            "Commits of transactions that were aborted do not count. While a transaction is open, commits that were "
-            "made behind its own are not seen.",
-            f"Groups that Spark reads with, {READER_GROUPS}-..., are left out of who came and went.",
+            "Lag is the present end of the partition minus the committed offset. Lag at the time of each commit is "
+            "known only from log folders: kipspark offsets PATH.",
+            "Commits of aborted transactions do not count. While a transaction is open, commits after its own are "
+            "not visible.",
+            f"The groups that Spark itself reads with, {READER_GROUPS}-..., are not listed under who came and went.",
         ),
     )
 
 
 def _membership_table(events: DataFrame) -> Table:
-    place = ("log_partition", "log_offset")
-    return Table("membership", "Who came and went", events, ("time", *place, "event"), hidden=place)
+    position = ("log_partition", "log_offset")
+    return Table("membership", "Who came and went", events, ("time", *position, "event"), hidden=position)
 
 
 def _commits_table(commits: DataFrame) -> Table:
@@ -108,7 +111,7 @@ def commits_of_folders(spark: SparkSession, path: Path) -> DataFrame:
 
 
 def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> DataFrame:
-    """Commits as a stream, from the live `__consumer_offsets`, without those of transactions that were aborted.
+    """Commits as a stream, from the live `__consumer_offsets`, without those of aborted transactions.
 
     Raises:
         SourceError: as `live`.
@@ -117,13 +120,13 @@ def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Map
 
 
 def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int | None) -> None:
-    """Write a stream to Parquet files as it comes; goes on where the checkpoint says.
+    """Write a stream to Parquet files as it arrives, from where the checkpoint ends.
 
     Args:
         commits: the stream.
         out: where the files go.
         checkpoint: what was read so far.
-        seconds: how often to look for new ones; None: write what there is, and end.
+        seconds: between two reads; None: write what there is, then end.
     """
     writer = commits.writeStream.format("parquet").option("checkpointLocation", str(checkpoint)).outputMode("append")
     triggered = (
@@ -135,13 +138,13 @@ def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int |
             pass
         if pressed.is_set():
             query.stop()
-            OUT.print(f"\nStopped; with the same --checkpoint the next run goes on where this one was: {checkpoint}")
+            OUT.print(f"\nStopped. A run with the same --checkpoint continues where this one ended: {checkpoint}")
         else:
-            query.awaitTermination()  # raises what has ended it, if something has
+            query.awaitTermination()  # raises the error that ended it, if any
 
 
 def traffic_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
-    """Who uses which APIs, from captures; in packets of the brokers' ports alone, if any are given."""
+    """Who uses which APIs, from captures; of packets, only connections to the given ports, if any."""
     found = traffic.inspected(_frames(spark, path, ports)).persist()
     paired = traffic.exchanges(found).persist()
     apis = traffic.by_api(paired)
@@ -193,12 +196,12 @@ def traffic_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
                 charts.latencies,
             ),
         ),
-        ("A Fetch waits for records as long as its client allows, so its latency is no sign of a slow broker.",),
+        ("A Fetch waits for records as long as its client allows, so its latency does not indicate a slow broker.",),
     )
 
 
 def metadata_report(spark: SparkSession, path: Path, at: datetime | None) -> Report:
-    """The history of a cluster, from the folder of its metadata log or one above.
+    """The history of a cluster, from the folder of its metadata log or a folder above it.
 
     Raises:
         JobError: there are no records of it, or none up to that time.
@@ -239,13 +242,13 @@ def metadata_report(spark: SparkSession, path: Path, at: datetime | None) -> Rep
 
 
 def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame) -> str:
-    """What the state of a cluster was made of."""
+    """A note that says what the state of a cluster was computed from."""
     span = (sf.min("offset").alias("first"), sf.max("offset").alias("last"), sf.min("timestamp").alias("since"))
     (whole,) = log.agg(*span).toArrow().to_pylist()
     if whole["first"] is None:
         raise JobError(
-            f"{path}: no records of {metadata.TOPIC}; its folder {metadata.TOPIC}-0 is in the log folder of a "
-            "controller, or where its metadata.log.dir says"
+            f"{path}: no records of {metadata.TOPIC}; the folder {metadata.TOPIC}-0 is in the log folder of a "
+            "controller, or in its metadata.log.dir"
         )
     (used,) = metadata.until(log, at).agg(*span).toArrow().to_pylist()
     if at is not None and used["last"] is None:
@@ -254,15 +257,15 @@ def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame
     if taken:
         (first,) = taken
         return (
-            f"The state is that of the snapshot {Path(first['snapshot']).name}, which has what was before offset "
-            f"{first['end_offset']} ({_utc(first['timestamp'])}), and of the log from there to offset {used['last']}. "
-            "Times that the snapshot does not tell are left blank."
+            f"The state comes from the snapshot {Path(first['snapshot']).name}, which covers what was before "
+            f"offset {first['end_offset']} ({_utc(first['timestamp'])}), and from the log after it to offset "
+            f"{used['last']}. Times that the snapshot does not have are blank."
         )
     if whole["first"] == 0:
-        return f"The state is that of the log alone, which is there from its first record to offset {used['last']}."
+        return f"The state comes from the log alone, from its first record to offset {used['last']}."
     return (
-        f"The state is that of the log alone, from offset {whole['first']} to {used['last']}. What was before is "
-        f"missing: the log does not begin at 0, and there is no snapshot of that{'' if at is None else ' time'}."
+        f"The state comes from the log alone, from offset {whole['first']} to {used['last']}. Earlier changes are "
+        f"missing: the log does not begin at 0, and there is no snapshot{'' if at is None else ' of that time'}."
     )
 
 
@@ -288,7 +291,7 @@ def encodings_report(spark: SparkSession, path: Path, ports: str = "") -> Report
             Table("counts", "Messages", counted, (sf.desc("messages"), "message"), hidden=("counts",)),
         ),
         (Chart("Bytes saved by message", saved.select(sf.col("message").alias("name"), "saved"), charts.savings),),
-        ("saved: bytes less than with the fixed form of the type's width. For a spec to paste into: kipgen advise.",),
+        ("saved: bytes saved compared with the fixed encoding of the type. For changes to specs: kipgen advise.",),
     )
 
 
@@ -305,9 +308,7 @@ def conform_report(spark: SparkSession, packages: list[str], count: int, seed: i
         corpus = golden_corpus(spark, golden).persist()
         known_bytes = corpus.count()
         if not known_bytes:
-            raise JobError(
-                f"{golden}: no golden messages; they are the lines of the kind message in *.jsonl or *.jsonl.gz"
-            )
+            raise JobError(f"{golden}: no golden messages; expected lines of the kind message in *.jsonl or *.jsonl.gz")
         different = conform.golden_differences(corpus).persist()
         tables.append(Table("golden", "Golden messages that differ", different, ("package", "message", "version")))
         notes.append(f"{known_bytes:,} golden messages from {golden}.")
@@ -315,12 +316,12 @@ def conform_report(spark: SparkSession, packages: list[str], count: int, seed: i
 
 
 def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
-    """Golden messages: JSON lines of the kind `message`, as tests/golden has them; files may be packed with gzip.
+    """Golden messages: JSON lines of the kind `message`, as tests/golden has them; files may be compressed with gzip.
 
-    Lines that cannot be read are rows too, with nulls, so that a damaged file is no smaller one.
+    Lines that cannot be read are rows too, with nulls, so that a damaged file does not pass as a smaller one.
 
     Raises:
-        JobError: there is no such place.
+        JobError: the path does not exist.
     """
     if not path.exists():
         raise JobError(f"{path}: there is no such file or folder")
