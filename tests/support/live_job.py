@@ -11,8 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kipspark import connector_jars, live_ends, live_stream
-from kipspark.spark import live
+from kipspark import connector_jars, live, live_ends, live_stream
 from kipspark.spark.session import open_session
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from kipspark import live as live_topics
 from kipspark.errors import JobError, SourceError
-from kipspark.spark import live as live_topics
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import check_repository, fetch, name_of
 from kipspark.spark.properties import MalformedError, load

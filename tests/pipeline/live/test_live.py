@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark import cli, connector_jars, live_ends
+from kipspark import cli, connector_jars, live, live_ends
 from kipspark.errors import JobError, SourceError
 from kipspark.jobs import offsets
-from kipspark.spark import connector, live
+from kipspark.spark import connector
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import CONNECTOR, fetch, folder
 from kipwire import KipwireError
