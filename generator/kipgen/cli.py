@@ -222,13 +222,13 @@ def new(
     import os
     import re
 
-    from kipgen.commands.starter import starter_specs
+    from kipgen.commands.new_spec import new_specs
     from kipgen.files import write_whole
 
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
         fail(f"{name!r} cannot be a message's name: letters and digits with a capital first")
     try:
-        texts = starter_specs(name, type_, api_key)
+        texts = new_specs(name, type_, api_key)
     except ValueError as error:
         fail(str(error))
     for file in texts:

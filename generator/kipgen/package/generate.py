@@ -25,8 +25,15 @@ from kipgen.package.manifest import (
     read_manifest,
 )
 from kipgen.package.package_folder import TYPED_MARKER, Obstacle, leftovers, obstacles, present_files
-from kipgen.python.blacken import PieceCache, blacken
-from kipgen.python.render import HeaderVersions, Pieces, RegistryEntry, registry_entry, render_message, render_package
+from kipgen.python.formatting import FormatCache, format_blocks
+from kipgen.python.render import (
+    CodeBlocks,
+    HeaderVersions,
+    RegistryEntry,
+    registry_entry,
+    render_message,
+    render_package,
+)
 from kipgen.python.render_enums import render_enums
 from kipgen.reading import check
 from kipgen.reading.enum_spec import is_enum_file
@@ -86,7 +93,7 @@ def plan(specs: Path, package: Path, package_name: str, progress: Progress) -> P
     """
     recorded = read_manifest(package)
     earlier = recorded if recorded.made_by == made_by() else Manifest()
-    return _plan(specs, package, package_name, progress, earlier, recorded, PieceCache.of_user())
+    return _plan(specs, package, package_name, progress, earlier, recorded, FormatCache.of_user())
 
 
 def plan_afresh(specs: Path, package: Path, package_name: str, progress: Progress) -> Plan:
@@ -104,7 +111,7 @@ def _plan(
     progress: Progress,
     earlier: Manifest,
     recorded: Manifest,
-    cache: PieceCache | None,
+    cache: FormatCache | None,
 ) -> Plan:
     """The plan, where `earlier` is the manifest by which work is spared, and `recorded` the one that is there."""
     need_package_name(package_name)
@@ -122,20 +129,20 @@ def _plan(
     if any(problem.severity == "error" for problem in work.problems):
         return Plan(package, work.problems)
 
-    pieces: dict[str, Pieces] = {}
+    blocks: dict[str, CodeBlocks] = {}
     made: dict[str, Made] = {}
     for source, spec in work.specs.items():
         shown = PurePosixPath(specs.resolve().name, source)
         files = {str(path): part for path, part in render_message(spec, work.headers, str(shown)).items()}
-        pieces.update(files)
+        blocks.update(files)
         made[source] = Made(sources[source], entry_digest(registry_entry(spec, work.headers)), dict.fromkeys(files, ""))
     if work.entries is not None:
         entries = sorted(work.entries, key=lambda entry: entry.name)
-        pieces["__init__.py"] = render_package(package_name, entries)
+        blocks["__init__.py"] = render_package(package_name, entries)
         if named:
-            pieces[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
+            blocks[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
 
-    texts = {TYPED_MARKER: "", **_texts(pieces, progress, cache)}
+    texts = {TYPED_MARKER: "", **_texts(blocks, progress, cache)}
     hashes = {path: digest(text.encode()) for path, text in texts.items()}
     made = {s: replace(one, files={path: hashes[path] for path in one.files}) for s, one in made.items()}
     package_hash = hashes.get("__init__.py", earlier.package_hash)
@@ -235,10 +242,10 @@ def _header_pair(entry: RegistryEntry) -> tuple[int, int]:
     return max(entry.lowest, entry.first_flexible - 1), entry.highest
 
 
-def _texts(pieces: dict[str, Pieces], progress: Progress, cache: PieceCache | None) -> dict[str, str]:
+def _texts(blocks: dict[str, CodeBlocks], progress: Progress, cache: FormatCache | None) -> dict[str, str]:
     """The files' texts, laid out."""
-    laid_out = blacken((piece for parts in pieces.values() for piece in parts), progress, cache)
-    return {path: "\n\n".join(laid_out[piece] for piece in parts) for path, parts in pieces.items()}
+    formatted = format_blocks((block for parts in blocks.values() for block in parts), progress, cache)
+    return {path: "\n\n".join(formatted[block] for block in parts) for path, parts in blocks.items()}
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -26,7 +26,7 @@ from kipgen.resolve.layout import MessageLayout, lay_out
 from kipgen.resources import template_folder
 from kipwire.contract import LEVEL
 
-Pieces = tuple[str, ...]
+CodeBlocks = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _enum_fields(spec: MessageSpec) -> Iterator[tuple[str, str]]:
                 yield f"{names.class_name(struct.name)}.{names.attribute_name(field.name)}", enum
 
 
-def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, Pieces]:
+def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, CodeBlocks]:
     """Every file of a message, by its path in the package; a retired message has none."""
     layouts = [_layout(spec, version, headers) for version in spec.valid_versions.each()]
     if not layouts:
@@ -119,12 +119,12 @@ def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> d
     files = {folder / "__init__.py": _package_of_message(spec, origins, source)}
     for layout in layouts:
         origin = origins[layout.version]
-        pieces = _module(layout, source) if origin == layout.version else _same(layout, origin, source)
-        files[folder / f"v{layout.version}.py"] = pieces
+        blocks = _module(layout, source) if origin == layout.version else _same(layout, origin, source)
+        files[folder / f"v{layout.version}.py"] = blocks
     return files
 
 
-def render_package(package: str, entries: list[RegistryEntry]) -> Pieces:
+def render_package(package: str, entries: list[RegistryEntry]) -> CodeBlocks:
     """The `__init__` of the whole package: its registry."""
     return (render("package.py.j2", package=comment(package), entries=entries, level=LEVEL),)
 
@@ -145,7 +145,7 @@ def _origins(layouts: list[MessageLayout]) -> dict[int, int]:
     return origins
 
 
-def _module(layout: MessageLayout, source: str) -> Pieces:
+def _module(layout: MessageLayout, source: str) -> CodeBlocks:
     """The module of a version with code of its own."""
     structs = python_structs(layout)
     read_formats, write_formats = formats(structs)
@@ -171,12 +171,12 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
     return (head, *classes)
 
 
-def _same(layout: MessageLayout, origin: int, source: str) -> Pieces:
+def _same(layout: MessageLayout, origin: int, source: str) -> CodeBlocks:
     """The module of a version that shares the code of an earlier one."""
     return (render("same.py.j2", source=comment(source), message=layout, partner=_partner(layout.spec), origin=origin),)
 
 
-def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> Pieces:
+def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> CodeBlocks:
     forms = [version for version, origin in origins.items() if version == origin]
     text = f"{spec.name}: {spec.about}" if spec.about else f"{spec.name}."
     versions = f"Versions {spec.valid_versions}; " + (

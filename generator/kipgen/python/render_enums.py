@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kipgen.language import names
 from kipgen.python.code import Code, comment, quoted
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
-from kipgen.python.render import Pieces, RegistryEntry, render
+from kipgen.python.render import CodeBlocks, RegistryEntry, render
 from kipgen.reading.enum_spec import EnumSpec, EnumValue, ValuesFrom
 
 _SUFFIXES = {"request": "Request", "coordinator-key": "Key"}
@@ -36,7 +36,7 @@ class _PyField:
     """The name of the class."""
 
 
-def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[RegistryEntry]) -> Pieces:
+def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[RegistryEntry]) -> CodeBlocks:
     """The module of a package that has enums.
 
     Args:

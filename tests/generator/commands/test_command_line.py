@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kipgen.commands.compat.rules import ALL as COMPAT
-from kipgen.commands.starter import starter_specs
+from kipgen.commands.new_spec import new_specs
 from kipgen.reading.rules import ALL
 from tests.support import command_line
 
@@ -34,7 +34,7 @@ def kipgen(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]
 def specs(tmp_path: Path) -> Path:
     folder = tmp_path / "my_protocol"
     folder.mkdir()
-    for name, text in starter_specs("Foo", "request", 1000).items():
+    for name, text in new_specs("Foo", "request", 1000).items():
         (folder / name).write_text(text)
     return folder
 

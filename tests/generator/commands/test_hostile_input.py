@@ -17,7 +17,7 @@ from kipgen.commands.advise import samples as advise_samples
 from kipgen.commands.compat import allow, git
 from kipgen.commands.compat.git import GitError, contents, find_commit, spec_blobs
 from kipgen.commands.inspect import input as inspect_input
-from kipgen.commands.starter import starter_specs
+from kipgen.commands.new_spec import new_specs
 from kipwire import JsonError
 from kipwire.tools.printable import printable_line, printable_text
 from kipwire.tools.terminal import DataConsole
@@ -42,7 +42,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def specs(tmp_path: Path) -> Path:
     folder = tmp_path / "my_protocol"
     folder.mkdir()
-    for name, text in starter_specs("Foo", "request", 1000).items():
+    for name, text in new_specs("Foo", "request", 1000).items():
         (folder / name).write_text(text)
     return folder
 
@@ -244,9 +244,9 @@ def test_revisions_with_files_that_are_no_specs_are_bounded(specs: Path, monkeyp
 def test_a_jar_cannot_name_a_path(name: str, tmp_path: Path, call: Call) -> None:
     folder = tmp_path / "specs/mine"
     folder.mkdir(parents=True)
-    for file, text in starter_specs("Foo", "request", 1000).items():
+    for file, text in new_specs("Foo", "request", 1000).items():
         (folder / file).write_text(text)
-    for file, text in starter_specs("Bar", "data", 0).items():
+    for file, text in new_specs("Bar", "data", 0).items():
         with zipfile.ZipFile(tmp_path / name, "w") as jar:
             jar.writestr(f"common/message/{file}", text)
     before = sorted(tmp_path.rglob("*"))

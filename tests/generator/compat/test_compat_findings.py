@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from kipgen.commands.compat.form import body_of
+from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rule import Revisions
 from kipgen.commands.compat.rules import ALL
-from kipgen.commands.compat.sides import compare_paths
 from kipgen.language.wire_form import PROPERTIES
 from kipgen.reading.check import read_folder
 from kipgen.reading.rules.examples import ALPHA, spec

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kipgen.commands.compat.git import GitError
-from kipgen.commands.compat.sides import SpecErrors, compare_with_commit
+from kipgen.commands.compat.revisions import SpecErrors, compare_with_commit
 from kipgen.reading.rules.examples import ALPHA, spec
 
 pytestmark = pytest.mark.same_without_kernel

@@ -10,7 +10,7 @@ import pytest
 from kipgen.commands.drift.differences import compare
 from kipgen.commands.drift.facts import nodes
 from kipgen.commands.drift.jars import read_release
-from kipgen.commands.drift.layout import message_text
+from kipgen.commands.drift.spacing import message_text
 from kipgen.commands.drift.write import write_missing
 from kipgen.reading import check
 from kipgen.reading.draft import Draft

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.commands.starter import starter_specs
+from kipgen.commands.new_spec import new_specs
 from kipgen.language.names import snake_case
 from kipgen.language.spec import MESSAGE_TYPES
 from kipgen.package.generate import carry_out, differences
@@ -204,7 +204,7 @@ def test_versions_of_one_form_share_their_code(specs: Path, package: Path) -> No
 def test_starter_specs_of_every_type_can_be_generated_and_used(type_: str, tmp_path: Path) -> None:
     folder = tmp_path / "specs"
     folder.mkdir()
-    for name, text in starter_specs("Start", type_, 7).items():
+    for name, text in new_specs("Start", type_, 7).items():
         (folder / name).write_text(text)
     package = tmp_path / f"started_{type_.replace('-', '_')}"
     generate(folder, package)

@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from kipgen.commands.starter import starter_specs
+from kipgen.commands.new_spec import new_specs
 from kipgen.files import write_whole
 from kipgen.package import manifest
 from kipgen.package.generate import Plan, carry_out, differences, plan, plan_afresh
@@ -118,7 +118,7 @@ def test_what_makes_code_stale_is_every_file_of_the_generator(monkeypatch: pytes
 def test_packages_in_each_other_both_stay(specs: Path, tmp_path: Path) -> None:
     outer, inner = tmp_path / "out/acme", tmp_path / "out/acme/messages"
     (tmp_path / "inner").mkdir()
-    for name, text in starter_specs("Baz", "data", 0).items():
+    for name, text in new_specs("Baz", "data", 0).items():
         (tmp_path / "inner" / name).write_text(text)
 
     def run_both() -> tuple[Plan, Plan]:

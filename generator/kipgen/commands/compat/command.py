@@ -16,7 +16,7 @@ from kipwire.tools.words import counted
 if TYPE_CHECKING:
     from kipgen.commands.compat.allow import Allowance
     from kipgen.commands.compat.finding import Finding
-    from kipgen.commands.compat.sides import Compared
+    from kipgen.commands.compat.revisions import Compared
 
 ALLOW_FILE = Path("compat-allow.toml")
 """What is allowed all the same, where no other file is named."""
@@ -99,7 +99,7 @@ def _allowances(texts: list[str], file: Path | None) -> list[Allowance]:
 
 def _compared(paths: list[Path], against: str) -> list[Compared]:
     from kipgen.commands.compat.git import GitError
-    from kipgen.commands.compat.sides import SpecErrors, compare_paths, compare_with_commit
+    from kipgen.commands.compat.revisions import SpecErrors, compare_paths, compare_with_commit
 
     try:
         if against:

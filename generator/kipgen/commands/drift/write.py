@@ -21,7 +21,7 @@ from kipgen.commands.drift.edit import (
 )
 from kipgen.commands.drift.facts import PROPERTIES, Node, Value, nodes
 from kipgen.commands.drift.jars import Published
-from kipgen.commands.drift.layout import WIDTH, element_text, message_text, property_text, value_json
+from kipgen.commands.drift.spacing import WIDTH, element_text, message_text, property_text, value_json
 from kipgen.files import read_regular, write_whole
 from kipgen.language.problems import Problem
 from kipgen.reading import check

@@ -96,7 +96,7 @@ _LAYOUT = """\
 """
 
 
-def starter_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
+def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
     """The texts of the specs, by file name: a request comes with its response, a coordinator's key with its value.
 
     Args:

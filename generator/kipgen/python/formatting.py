@@ -20,7 +20,9 @@ _CACHE_LIMIT = 64 * 2**20
 """Bytes that the cache may have; beyond that it starts anew."""
 
 
-def blacken(texts: Iterable[str], progress: Callable[[int, int], object], cache: PieceCache | None) -> dict[str, str]:
+def format_blocks(
+    texts: Iterable[str], progress: Callable[[int, int], object], cache: FormatCache | None
+) -> dict[str, str]:
     """Lay out every text; the result is by text.
 
     Args:
@@ -58,14 +60,14 @@ def _format_all(texts: list[str]) -> Iterable[str]:
         yield from pool.map(_format, texts, chunksize=8 if len(texts) > 200 else 1)
 
 
-class PieceCache:
+class FormatCache:
     """What black made of earlier pieces. Whoever can write to it decides what is generated from it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @classmethod
-    def of_user(cls) -> PieceCache | None:
+    def of_user(cls) -> FormatCache | None:
         """That of the user; None where there can be none."""
         folder = cache_folder("black")
         return cls(folder / f"{version('black')}.sqlite") if folder else None
@@ -82,14 +84,14 @@ class PieceCache:
             return {}
         return found
 
-    def add(self, pieces: dict[str, str]) -> None:
-        if not pieces:
+    def add(self, blocks: dict[str, str]) -> None:
+        if not blocks:
             return
         try:
             if self.path.exists() and self.path.stat().st_size > _CACHE_LIMIT:
                 self.path.unlink()
             with closing(_connection(self.path)) as connection, connection:
-                rows = [(_key(text), result) for text, result in pieces.items()]
+                rows = [(_key(text), result) for text, result in blocks.items()]
                 connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?)", rows)
         except (sqlite3.Error, OSError):
             return
