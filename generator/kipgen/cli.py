@@ -81,32 +81,32 @@ def _generate_package(folder: Path, package: Path, name: str, check: bool) -> bo
     """Generate one package, or check it; whether the check found something to do."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from kipgen.package.generate import carry_out, differences, plan, plan_afresh
+    from kipgen.package.generate import apply_changes, differences, find_changes, find_changes_afresh
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=ERR, transient=True) as bar:
         task = bar.add_task(f"{'Checking' if check else 'Generating'} {name}", total=None)
-        find_out = plan_afresh if check else plan
-        planned = find_out(folder, package, name, lambda done, total: bar.update(task, completed=done, total=total))
-    print_problems(planned.problems)
-    for obstacle in planned.obstacles:
+        find_out = find_changes_afresh if check else find_changes
+        changes = find_out(folder, package, name, lambda done, total: bar.update(task, completed=done, total=total))
+    print_problems(changes.problems)
+    for obstacle in changes.obstacles:
         ERR.print(Text.assemble((one_line(package / obstacle.path), "red"), f" is in the way: it {obstacle.reason}"))
-    for path in planned.unclaimed:
+    for path in changes.unclaimed:
         text = "starts as a generated file, but no spec asks for it and kipgen did not make it; it stays"
         ERR.print(Text(f"{one_line(package / path)}: {text}", "yellow"))
-    if planned.has_errors:
+    if changes.has_errors:
         sys.exit(1)
     if check:
-        for line in differences(planned):
+        for line in differences(changes):
             OUT.print(line)
         verdict = (
-            "up to date" if planned.is_up_to_date else Text.assemble(("not up to date", "red"), ": run kipgen generate")
+            "up to date" if changes.is_up_to_date else Text.assemble(("not up to date", "red"), ": run kipgen generate")
         )
         ERR.print(Text.assemble(f"{name}: ", verdict))
-        return not planned.is_up_to_date
-    carry_out(planned)
-    counts = f"{len(planned.contents)} files written, {len(planned.stale)} removed"
-    OUT.print(f"{name}: {'up to date' if planned.is_up_to_date else counts}")
+        return not changes.is_up_to_date
+    apply_changes(changes)
+    counts = f"{len(changes.contents)} files written, {len(changes.stale)} removed"
+    OUT.print(f"{name}: {'up to date' if changes.is_up_to_date else counts}")
     return False
 
 

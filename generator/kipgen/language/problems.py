@@ -10,7 +10,7 @@ from kipwire.tools.printable import printable_line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kipgen.language.spec import Place
+    from kipgen.language.spec import Location
 
 Severity = Literal["error", "warning"]
 
@@ -19,7 +19,7 @@ Severity = Literal["error", "warning"]
 class Problem:
     """One finding of one rule."""
 
-    place: Place
+    location: Location
     path: str
     """What it is about, by the names in the spec, as in `MetadataResponse.Topics.Name`; empty if it has no name yet."""
     rule: str
@@ -32,10 +32,12 @@ class Problem:
         """The finding as `file:line:column: Path: rule: what is wrong; what would be right`."""
         warning = "warning: " if self.severity == "warning" else ""
         subject = f"{self.path}: " if self.path else ""
-        return printable_line(f"{self.place}: {warning}{subject}{self.rule}: {self.text}")
+        return printable_line(f"{self.location}: {warning}{subject}{self.rule}: {self.text}")
 
 
 def ordered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems by file and place, each once."""
     unique = dict.fromkeys(problems)
-    return tuple(sorted(unique, key=lambda it: (it.place.file, it.place.line, it.place.column, it.rule, it.text)))
+    return tuple(
+        sorted(unique, key=lambda it: (it.location.file, it.location.line, it.location.column, it.rule, it.text))
+    )

@@ -14,7 +14,7 @@ MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinat
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Where something stands: a file, a line and a column, both counted from 1."""
 
     file: str
@@ -36,7 +36,7 @@ class FieldSpec:
     name: str
     type: FieldType
     versions: Versions
-    place: Place
+    location: Location
     wire: WireForm
     """How it stands on the wire, in a layout."""
     about: str = ""
@@ -63,7 +63,7 @@ class StructSpec:
     name: str
     versions: Versions
     fields: tuple[FieldSpec, ...]
-    place: Place
+    location: Location
     about: str = ""
     is_common: bool = False
     """Whether it stands under `commonStructs`; otherwise in the field that uses it."""
@@ -83,7 +83,7 @@ class MessageSpec:
     fields: tuple[FieldSpec, ...]
     structs: tuple[StructSpec, ...]
     """Every inline and common struct, each after the structs that it uses."""
-    place: Place
+    location: Location
     about: str = ""
     api_key: int | None = None
     deprecated_versions: Versions = Versions.NONE

@@ -61,7 +61,7 @@ class Property(NamedTuple):
     """As it is written in a spec."""
     types: Types
     reader: Literal["filled", "flag", "integer", "own"] = "filled"
-    """How it is read: the method of `node.Node`, or `own` where `parse_wire_form` has a function for it."""
+    """How it is read: the method of `spec_object.SpecObject`, or `own` where `parse_wire_form` has a function for it."""
 
 
 def has_size(type_: FieldType) -> bool:

@@ -46,7 +46,7 @@ _SHOWN_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PackageChanges:
     """What generating a package comes to, before anything is written."""
 
     package: Path
@@ -79,7 +79,7 @@ class _Work(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def plan(specs: Path, package: Path, package_name: str, progress: Progress) -> Plan:
+def find_changes(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
     """Find out what has to be written so that the package is what the specs say, from what earlier runs have left.
 
     Args:
@@ -93,18 +93,18 @@ def plan(specs: Path, package: Path, package_name: str, progress: Progress) -> P
     """
     recorded = read_manifest(package)
     earlier = recorded if recorded.made_by == made_by() else Manifest()
-    return _plan(specs, package, package_name, progress, earlier, recorded, FormatCache.of_user())
+    return _find_changes(specs, package, package_name, progress, earlier, recorded, FormatCache.of_user())
 
 
-def plan_afresh(specs: Path, package: Path, package_name: str, progress: Progress) -> Plan:
+def find_changes_afresh(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
     """As `plan`, but everything is read, rendered and laid out: neither a manifest nor a cache can spare a file that.
 
     So a package that is up to date by this is what the specs say, whoever had a hand in manifest and caches.
     """
-    return _plan(specs, package, package_name, progress, Manifest(), read_manifest(package), None)
+    return _find_changes(specs, package, package_name, progress, Manifest(), read_manifest(package), None)
 
 
-def _plan(
+def _find_changes(
     specs: Path,
     package: Path,
     package_name: str,
@@ -112,7 +112,7 @@ def _plan(
     earlier: Manifest,
     recorded: Manifest,
     cache: FormatCache | None,
-) -> Plan:
+) -> PackageChanges:
     """The plan, where `earlier` is the manifest by which work is spared, and `recorded` the one that is there."""
     need_package_name(package_name)
     hashed = _hashes(specs)
@@ -127,7 +127,7 @@ def _plan(
     has_same_enums = named == earlier.enums.specs and present.get(ENUMS_FILE, "") == earlier.enums.content
     work = _work(specs, earlier, set(sources), set(sources) - set(done), present, has_same_enums)
     if any(problem.severity == "error" for problem in work.problems):
-        return Plan(package, work.problems)
+        return PackageChanges(package, work.problems)
 
     blocks: dict[str, CodeBlocks] = {}
     made: dict[str, Made] = {}
@@ -155,36 +155,36 @@ def _plan(
     stale, unclaimed = leftovers(package, present, wanted, recorded.files)
     in_the_way = obstacles(package, package_name.count("."), wanted, changed)
     is_same_code = set(changed) <= {FILE_NAME} and replace(recorded, made_by=new.made_by) == new and not stale
-    return Plan(package, work.problems, changed, stale, tuple(in_the_way), unclaimed, is_same_code)
+    return PackageChanges(package, work.problems, changed, stale, tuple(in_the_way), unclaimed, is_same_code)
 
 
-def carry_out(planned: Plan) -> None:
+def apply_changes(changes: PackageChanges) -> None:
     """Write what was planned: every file at once or not at all, the manifest after all others.
 
     Raises:
         OSError: something cannot be written. What was written until then is whole; the next run does the rest.
     """
-    for path, text in planned.contents.items():
-        write_whole(planned.package / path, text)
-    for path in planned.stale:
-        (planned.package / path).unlink()
-    for folder in sorted({(planned.package / path).parent for path in planned.stale}, reverse=True):
-        if folder != planned.package:
+    for path, text in changes.contents.items():
+        write_whole(changes.package / path, text)
+    for path in changes.stale:
+        (changes.package / path).unlink()
+    for folder in sorted({(changes.package / path).parent for path in changes.stale}, reverse=True):
+        if folder != changes.package:
             _remove_if_empty(folder)
 
 
-def differences(planned: Plan) -> Iterator[str]:
+def differences(changes: PackageChanges) -> Iterator[str]:
     """What carrying out the plan would change in the package, as lines of a unified diff."""
-    if planned.is_up_to_date:
+    if changes.is_up_to_date:
         return
-    for path, text in planned.contents.items():
-        file = planned.package / path
+    for path, text in changes.contents.items():
+        file = changes.package / path
         old = read_regular(file, _SHOWN_BYTES).decode(errors="backslashreplace") if file.exists() else ""
         yield from difflib.unified_diff(
             old.splitlines(), text.splitlines(), f"{file} (there)", f"{file} (from specs)", lineterm=""
         )
-    for path in planned.stale:
-        yield f"--- {planned.package / path} (there)"
+    for path in changes.stale:
+        yield f"--- {changes.package / path} (there)"
         yield "+++ no spec asks for this file any more"
 
 

@@ -11,7 +11,7 @@ from kipwire.structs import Field
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kipgen.resolve.layout import FieldLayout
+    from kipgen.resolve.wire import WireField
 
 _ARGUMENTS = [one.name for one in inspect.signature(Field).parameters.values() if one.kind is one.KEYWORD_ONLY]
 
@@ -19,17 +19,17 @@ _ARGUMENTS = [one.name for one in inspect.signature(Field).parameters.values() i
 class Computed(NamedTuple):
     """Something on the wire that no attribute holds, as the docstring explains it."""
 
-    field: FieldLayout
+    field: WireField
     note: str
     """Why it is not an attribute, in a word or two."""
 
 
-def fields_metadata(items: Iterable[FieldLayout], *, flexible: bool, is_bounded: bool) -> tuple[Code, ...]:
+def fields_metadata(items: Iterable[WireField], *, flexible: bool, is_bounded: bool) -> tuple[Code, ...]:
     """The calls for what stands in a struct, bits after their integers."""
     return tuple(_call(one, flexible, is_bounded) for item in items for one in (item, *item.inner))
 
 
-def computed_fields(items: Iterable[FieldLayout]) -> Iterator[Computed]:
+def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:
     """What a struct has besides its attributes, in the order of the wire."""
     for item in items:
         note = {
@@ -44,7 +44,7 @@ def computed_fields(items: Iterable[FieldLayout]) -> Iterator[Computed]:
         yield from computed_fields(item.inner)
 
 
-def _call(field: FieldLayout, flexible: bool, is_bounded: bool) -> Code:
+def _call(field: WireField, flexible: bool, is_bounded: bool) -> Code:
     """The call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default.
 
     Prefixes that follow from types are left out, and so is `compact` where it follows from the struct.

@@ -22,7 +22,7 @@ from kipgen.python.code import Code, CodeEnvironment, comment, fit
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.python.steps import fixed_code
 from kipgen.reading.enum_spec import ERROR_CODE
-from kipgen.resolve.layout import MessageLayout, lay_out
+from kipgen.resolve.wire import WireMessage, resolve
 from kipgen.resources import template_folder
 from kipwire.contract import LEVEL
 
@@ -93,7 +93,7 @@ def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
         highest=highest,
         first_flexible=highest + 1 if flexible.is_empty else flexible.lowest,
         headers=headers.before(spec),
-        folder=PurePath(spec.place.file).parent.name,
+        folder=PurePath(spec.location.file).parent.name,
         enum_fields=() if spec.valid_versions.is_empty else tuple(_enum_fields(spec)),
     )
 
@@ -111,16 +111,16 @@ def _enum_fields(spec: MessageSpec) -> Iterator[tuple[str, str]]:
 
 def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, CodeBlocks]:
     """Every file of a message, by its path in the package; a retired message has none."""
-    layouts = [_layout(spec, version, headers) for version in spec.valid_versions.each()]
-    if not layouts:
+    resolved = [_resolved(spec, version, headers) for version in spec.valid_versions.each()]
+    if not resolved:
         return {}
     folder = PurePosixPath(names.module_name(spec.name))
-    origins = _origins(layouts)
+    origins = _origins(resolved)
     files = {folder / "__init__.py": _package_of_message(spec, origins, source)}
-    for layout in layouts:
-        origin = origins[layout.version]
-        blocks = _module(layout, source) if origin == layout.version else _same(layout, origin, source)
-        files[folder / f"v{layout.version}.py"] = blocks
+    for message in resolved:
+        origin = origins[message.version]
+        blocks = _module(message, source) if origin == message.version else _same(message, origin, source)
+        files[folder / f"v{message.version}.py"] = blocks
     return files
 
 
@@ -129,36 +129,36 @@ def render_package(package: str, entries: list[RegistryEntry]) -> CodeBlocks:
     return (render("package.py.j2", package=comment(package), entries=entries, level=LEVEL),)
 
 
-def _layout(spec: MessageSpec, version: int, headers: HeaderVersions) -> MessageLayout:
+def _resolved(spec: MessageSpec, version: int, headers: HeaderVersions) -> WireMessage:
     pair = headers.before(spec)
-    return lay_out(spec, version, None if pair is None else pair[version in spec.flexible_versions])
+    return resolve(spec, version, None if pair is None else pair[version in spec.flexible_versions])
 
 
-def _origins(layouts: list[MessageLayout]) -> dict[int, int]:
+def _origins(resolved: list[WireMessage]) -> dict[int, int]:
     """By version: the version whose code it has; its own number where its form is new."""
     origins: dict[int, int] = {}
-    previous: MessageLayout | None = None
-    for layout in layouts:
-        shares = previous is not None and layout.same_form(previous)
-        origins[layout.version] = origins[layout.version - 1] if shares else layout.version
-        previous = layout
+    previous: WireMessage | None = None
+    for message in resolved:
+        shares = previous is not None and message.same_form(previous)
+        origins[message.version] = origins[message.version - 1] if shares else message.version
+        previous = message
     return origins
 
 
-def _module(layout: MessageLayout, source: str) -> CodeBlocks:
+def _module(message: WireMessage, source: str) -> CodeBlocks:
     """The module of a version with code of its own."""
-    structs = python_structs(layout)
+    structs = python_structs(message)
     read_formats, write_formats = formats(structs)
     root = structs[-1]
-    partner = _partner(layout.spec)
+    partner = _partner(message.spec)
     classes = [
-        render("class.py.j2", struct=struct, message=layout if struct is root else None, partner=partner)
+        render("class.py.j2", struct=struct, message=message if struct is root else None, partner=partner)
         for struct in structs
     ]
     head = render(
         "head.py.j2",
         source=comment(source),
-        message=layout,
+        message=message,
         partner=partner,
         structs=structs,
         imports=_imports(
@@ -171,9 +171,11 @@ def _module(layout: MessageLayout, source: str) -> CodeBlocks:
     return (head, *classes)
 
 
-def _same(layout: MessageLayout, origin: int, source: str) -> CodeBlocks:
+def _same(message: WireMessage, origin: int, source: str) -> CodeBlocks:
     """The module of a version that shares the code of an earlier one."""
-    return (render("same.py.j2", source=comment(source), message=layout, partner=_partner(layout.spec), origin=origin),)
+    return (
+        render("same.py.j2", source=comment(source), message=message, partner=_partner(message.spec), origin=origin),
+    )
 
 
 def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> CodeBlocks:

@@ -12,7 +12,7 @@ from struct import calcsize
 from typing import Literal
 
 from kipgen.language.wire_form import REST
-from kipgen.resolve.layout import PLUS_ONE, FieldLayout
+from kipgen.resolve.wire import PLUS_ONE, WireField
 from kipwire.types import TYPES
 
 Kind = Literal[
@@ -31,7 +31,7 @@ class Slot:
 
     code: str
     """Its code in the format of the `struct` module."""
-    field: FieldLayout | None = None
+    field: WireField | None = None
 
     @property
     def conversion(self) -> str | None:
@@ -71,7 +71,7 @@ class Step:
     `array`: one of what has a fixed width or is a varint; the name of another kind of value; or `tags`, the section."""
     run: Run | None = None
     """The fixed numbers before it, and the prefix that is one of them; writing, a compact one is written by itself."""
-    fields: tuple[FieldLayout, ...] = ()
+    fields: tuple[WireField, ...] = ()
     """One; of varints one or more, of a run and of tags none."""
     own_prefix: bool = False
     """Whether a prefix stands before the value that is not in the run."""
@@ -81,7 +81,7 @@ class Step:
     """How many bytes the items behind it take, of a value that goes on to the end of its struct."""
 
     @property
-    def field(self) -> FieldLayout:
+    def field(self) -> WireField:
         return self.fields[0]
 
     @property
@@ -100,17 +100,17 @@ class Step:
         return tuple(field.encoding.bits for field in self.fields if field.encoding is not None)
 
 
-def read_steps(items: Sequence[FieldLayout], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
+def read_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
     """The steps that read these items one after the other; every run takes in the prefix behind it."""
     return _steps(items, tag_section, is_bounded, is_reading=True)
 
 
-def write_steps(items: Sequence[FieldLayout], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
+def write_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
     """The steps that write these items one after the other; a run takes in a classic length or count after it."""
     return _steps(items, tag_section, is_bounded, is_reading=False)
 
 
-def _steps(items: Sequence[FieldLayout], tag_section: bool, is_bounded: bool, *, is_reading: bool) -> tuple[Step, ...]:
+def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, is_reading: bool) -> tuple[Step, ...]:
     steps: list[Step] = []
     slots: list[Slot] = []
     marked = {item.start for item in items}
@@ -180,7 +180,7 @@ def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
             yield "B" * len(step.fields)
 
 
-def fixed_code(field: FieldLayout) -> str | None:
+def fixed_code(field: WireField) -> str | None:
     """The `struct` code of what always takes the same number of bytes, else None."""
     if field.type.is_array or field.presence is not None:
         return None
@@ -191,24 +191,24 @@ def fixed_code(field: FieldLayout) -> str | None:
     return TYPES[field.type.element].code or None
 
 
-def number_code(field: FieldLayout) -> str | None:
+def number_code(field: WireField) -> str | None:
     """The `struct` code of a number of fixed width, or of an array's elements, else None."""
     if field.encoding is not None:
         return TYPES[f"int{field.encoding.bits}"].code if field.encoding.form == "fixed" else None
     return TYPES[field.type.element].code if field.type.kind in ("integer", "float") else None
 
 
-def is_varint(field: FieldLayout) -> bool:
+def is_varint(field: WireField) -> bool:
     """Whether it is a single integer that is a varint."""
     return not field.type.is_array and field.encoding is not None and field.encoding.form != "fixed"
 
 
-def _is_plain(field: FieldLayout) -> bool:
+def _is_plain(field: WireField) -> bool:
     """Whether it is a varint that is worth reading together with its neighbours; zigzag ones gain nothing from it."""
     return field.role == "value" and field.encoding is not None and field.encoding.form == "upacked"
 
 
-def _kind(field: FieldLayout) -> Kind:
+def _kind(field: WireField) -> Kind:
     if field.type.has_struct:
         return "structs" if field.type.is_array else "nested"
     kind = field.type.kind

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kipgen.language.problems import Problem, ordered
-from kipgen.language.spec import MessageSpec, Place
+from kipgen.language.spec import Location, MessageSpec
 from kipgen.reading import rules
 from kipgen.reading.enum_spec import ENUM_SUFFIX, EnumDraft, EnumSpec, is_enum_file, parse_enum
 from kipgen.reading.parse import Parsed, finished, parse
-from kipgen.reading.shape import check_shape
+from kipgen.reading.schema_check import check_schema
 from kipgen.reading.source import Loaded, load, load_bytes
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def understood(loaded: Loaded) -> Parsed:
     """What a text means as a spec, with all that is wrong with its JSON, shape and grammar; no rule has judged it."""
     if loaded.document is None:
         return Parsed(None, loaded.problems)
-    shape = check_shape(loaded.document)
-    parsed = parse(loaded.document, shape)
-    return Parsed(parsed.draft, (*loaded.problems, *shape.problems, *parsed.problems))
+    checked = check_schema(loaded.document)
+    parsed = parse(loaded.document, checked)
+    return Parsed(parsed.draft, (*loaded.problems, *checked.problems, *parsed.problems))
 
 
 def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
@@ -102,7 +102,7 @@ def read_files(
         fault, files = f"cannot be read ({error})", []
     if not files:
         text = f"{fault or 'has no *.json file in it'}; name a folder with message specs"
-        return [], (Problem(Place(str(path), 1, 1), "", "unreadable", text),)
+        return [], (Problem(Location(str(path), 1, 1), "", "unreadable", text),)
     return [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in files], ()
 
 
@@ -124,7 +124,7 @@ def _can_end(file: Path) -> bool:
 
 def _endless(file: Path) -> Checked:
     text = "is a pipe or a device; a folder of specs has files alone"
-    return Checked(str(file), None, (Problem(Place(str(file), 1, 1), "", "unreadable", text),))
+    return Checked(str(file), None, (Problem(Location(str(file), 1, 1), "", "unreadable", text),))
 
 
 def read_folder(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.language.spec import FieldSpec, MessageSpec, Place, StructSpec
+    from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
     from kipgen.language.versions import Versions
     from kipgen.reading.source import Document, JsonPath
 
@@ -23,7 +23,7 @@ BodyKind = Literal["message", "inline", "common", "stray"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SpecPart:
     """One JSON object of a spec: a message, a struct or a field."""
 
     document: Document
@@ -35,11 +35,11 @@ class Part:
     broken: frozenset[str]
     """The properties about which there is a problem already."""
 
-    def place(self, property_: str = "name", *below: str | int) -> Place:
+    def location(self, property_: str = "name", *below: str | int) -> Location:
         """Where a property's value is, or what stands below it; or else the name, or else the object."""
         if (*self.path, property_) in self.document.value_offsets:
-            return self.document.place((*self.path, property_, *below))
-        return self.document.place((*self.path, "name"))
+            return self.document.location((*self.path, property_, *below))
+        return self.document.location((*self.path, "name"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class FieldDraft:
     """A field, and what the rules need to know about where it stands."""
 
     spec: FieldSpec
-    part: Part
+    part: SpecPart
     within: Versions | None
     """The message versions in which its message or struct exists; None if that is not known."""
     present: Versions | None
@@ -63,7 +63,7 @@ class Body:
     kind: BodyKind
     spec: StructSpec
     """The struct; of a message, its own fields as if they were one."""
-    part: Part
+    part: SpecPart
     fields: tuple[FieldDraft, ...]
 
 
@@ -72,7 +72,7 @@ class Draft:
     """A message on its way; `message` is only right once no rule objects."""
 
     message: MessageSpec
-    part: Part
+    part: SpecPart
     bodies: tuple[Body, ...]
     """The message's own body first, then every struct's, outer before inner."""
 

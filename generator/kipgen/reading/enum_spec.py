@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kipgen.reading.draft import Part
-from kipgen.reading.node import Node, Reading
-from kipgen.reading.shape import check_shape, shown
+from kipgen.reading.draft import SpecPart
+from kipgen.reading.schema_check import check_schema, shown
+from kipgen.reading.spec_object import Reading, SpecObject
 from kipgen.resources import enum_schema_path
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class EnumDraft:
     """An enum with the places of its parts, for the rules."""
 
     spec: EnumSpec
-    part: Part
-    values: tuple[Part, ...]
+    part: SpecPart
+    values: tuple[SpecPart, ...]
     """A part for each value of the spec."""
 
 
@@ -78,16 +78,16 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
     Returns:
         The enum, unless the document is no object at all or its values cannot be told; and what is wrong.
     """
-    shape = check_shape(document, enum_schema_path())
+    checked = check_schema(document, enum_schema_path())
     if not isinstance(document.value, dict):
-        return None, shape.problems
-    reading = Reading(document, shape)
-    node = Node(reading, (), document.value)
-    name = node.name(_CLASS, "letters and digits with a capital first")
-    about = _required_text(node)
+        return None, checked.problems
+    reading = Reading(document, checked)
+    obj = SpecObject(reading, (), document.value)
+    name = obj.name(_CLASS, "letters and digits with a capital first")
+    about = _required_text(obj)
     values, parts = [], []
-    for path, value in node.objects("values"):
-        one = Node(reading, path, value)
+    for path, value in obj.objects("values"):
+        one = SpecObject(reading, path, value)
         number, kip, retriable = _whole(one, "value"), _whole(one, "kip"), value.get("retriable")
         member = one.name(_MEMBER, "capitals, digits and underscores with a capital first")
         text = _required_text(one)
@@ -97,26 +97,26 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
     source = document.value.get("valuesFrom")
     origin = None
     if isinstance(source, dict):
-        below = Node(reading, ("valuesFrom",), source)
+        below = SpecObject(reading, ("valuesFrom",), source)
         origin = ValuesFrom(below.text("type") or "request", below.text("folder"))
-    draft = EnumDraft(EnumSpec(name, about, tuple(values), origin), node.part(), tuple(parts))
-    return draft, (*shape.problems, *reading.problems)
+    draft = EnumDraft(EnumSpec(name, about, tuple(values), origin), obj.part(), tuple(parts))
+    return draft, (*checked.problems, *reading.problems)
 
 
-def _required_text(node: Node) -> str:
+def _required_text(obj: SpecObject) -> str:
     """What is said about it, which must not be blank."""
-    about = node.about()
-    if "about" not in node.broken and "about" in node.value and not about.strip():
-        node.report("about", "enum-text", "'about' is blank; say what it stands for")
+    about = obj.about()
+    if "about" not in obj.broken and "about" in obj.value and not about.strip():
+        obj.report("about", "enum-text", "'about' is blank; say what it stands for")
     return about
 
 
-def _whole(node: Node, name: str) -> int | None:
+def _whole(obj: SpecObject, name: str) -> int | None:
     """A property as a whole number; None if it is absent or broken."""
-    value = node.value.get(name)
-    if value is None or name in node.broken:
+    value = obj.value.get(name)
+    if value is None or name in obj.broken:
         return None
     if isinstance(value, int):
         return value
-    node.report(name, "wrong-kind", f"{name!r} is the number {shown(value)}; write a whole number")  # such as 1.0
+    obj.report(name, "wrong-kind", f"{name!r} is the number {shown(value)}; write a whole number")  # such as 1.0
     return None

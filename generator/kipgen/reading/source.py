@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from kipgen.language.problems import Problem
-from kipgen.language.spec import Place
+from kipgen.language.spec import Location
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,16 +64,16 @@ class Document:
     value_offsets: Mapping[JsonPath, int]
     key_offsets: Mapping[JsonPath, int]
 
-    def place(self, path: JsonPath) -> Place:
+    def location(self, path: JsonPath) -> Location:
         """Where a value starts; of a value that is not there, where the nearest one around it starts."""
         while path not in self.value_offsets:
             path = path[:-1]
         return self._at(self.value_offsets[path])
 
-    def key_place(self, path: JsonPath) -> Place:
+    def key_location(self, path: JsonPath) -> Location:
         """Where the key of a value starts; of an element of a list, where the element starts."""
         offset = self.key_offsets.get(path)
-        return self.place(path) if offset is None else self._at(offset)
+        return self.location(path) if offset is None else self._at(offset)
 
     def subject(self, path: JsonPath) -> str:
         """What a path is about, by the names in the spec, as in `MetadataResponse.Topics.Name`."""
@@ -88,8 +88,8 @@ class Document:
                 names += [named] if named else [f"#{step + 1}"] if isinstance(step, int) else []
         return ".".join(names)
 
-    def _at(self, offset: int) -> Place:
-        return _place_at(self.file, self.line_starts, offset)
+    def _at(self, offset: int) -> Location:
+        return _location_at(self.file, self.line_starts, offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +113,18 @@ def load(path: Path, display: str | None = None) -> Loaded:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return _unreadable(Place(file, 1, 1), f"cannot be read: {reason}; name a file with a message spec")
+        return _unreadable(Location(file, 1, 1), f"cannot be read: {reason}; name a file with a message spec")
     return load_bytes(data, file)
 
 
 def load_bytes(data: bytes, file: str) -> Loaded:
     """Read a spec from the content of its file; as `load`."""
     if len(data) > MAX_BYTES:
-        return _unreadable(Place(file, 1, 1), f"has more than {MAX_BYTES} bytes; a message spec is far shorter")
+        return _unreadable(Location(file, 1, 1), f"has more than {MAX_BYTES} bytes; a message spec is far shorter")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return _unreadable(_place_of_byte(file, data, error.start), "is not UTF-8 from here on; save it as UTF-8")
+        return _unreadable(_location_of_byte(file, data, error.start), "is not UTF-8 from here on; save it as UTF-8")
     return load_text(text, file)
 
 
@@ -133,35 +133,35 @@ def load_text(text: str, file: str) -> Loaded:
     starts = (0, *(match.end() for match in _LINE_END.finditer(text)))
     gap = _GAP.match(text)
     if gap is not None and gap.end() == len(text):
-        return _unreadable(Place(file, 1, 1), "is empty; write one JSON object: a message spec")
+        return _unreadable(Location(file, 1, 1), "is empty; write one JSON object: a message spec")
     reader = _Reader(text)
     try:
         value = reader.document()
     except _SyntaxError as fault:
-        return Loaded(None, (Problem(_place_at(file, starts, fault.offset), "", fault.rule, fault.text),))
+        return Loaded(None, (Problem(_location_at(file, starts, fault.offset), "", fault.rule, fault.text),))
     document = Document(file, value, starts, reader.value_offsets, reader.key_offsets)
     return Loaded(document, tuple(_duplicate(document, path, offset) for path, offset in reader.duplicates))
 
 
-def _unreadable(place: Place, text: str) -> Loaded:
-    return Loaded(None, (Problem(place, "", "unreadable", text),))
+def _unreadable(location: Location, text: str) -> Loaded:
+    return Loaded(None, (Problem(location, "", "unreadable", text),))
 
 
-def _place_of_byte(file: str, data: bytes, offset: int) -> Place:
+def _location_of_byte(file: str, data: bytes, offset: int) -> Location:
     before = data[:offset].decode("utf-8-sig")
     lines = _LINE_END.split(before)
-    return Place(file, len(lines), len(lines[-1]) + 1)
+    return Location(file, len(lines), len(lines[-1]) + 1)
 
 
 def _duplicate(document: Document, path: JsonPath, offset: int) -> Problem:
-    again = _place_at(document.file, document.line_starts, offset)
-    text = f"{path[-1]!r} was given in line {document.key_place(path).line} already; keep one of the two"
+    again = _location_at(document.file, document.line_starts, offset)
+    text = f"{path[-1]!r} was given in line {document.key_location(path).line} already; keep one of the two"
     return Problem(again, document.subject(path), "duplicate-key", text)
 
 
-def _place_at(file: str, line_starts: tuple[int, ...], offset: int) -> Place:
+def _location_at(file: str, line_starts: tuple[int, ...], offset: int) -> Location:
     line = bisect_right(line_starts, offset)
-    return Place(file, line, offset - line_starts[line - 1] + 1)
+    return Location(file, line, offset - line_starts[line - 1] + 1)
 
 
 def _name_of(value: object) -> str | None:

@@ -163,7 +163,7 @@ def test_a_field_that_the_specs_lack_is_told_once_with_its_place_in_the_jar(tmp_
         ("Shades.After", "field", None),
     ]
     assert found[0].kafka == {"type": "int32", "versions": "0+"}
-    assert str(found[0].place).startswith(f"{release}!common/message/0.json:7:")
+    assert str(found[0].location).startswith(f"{release}!common/message/0.json:7:")
 
 
 def test_new_fields_are_written_in_their_place_and_in_our_layout(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_the_command_lists_differences_and_says_it_by_its_exit_status(tmp_path: 
         "fact": "validVersions",
         "ours": "0-1",
         "kafka": "0-2",
-        "place": {"file": str(file), "line": 6, "column": 20},
+        "location": {"file": str(file), "line": 6, "column": 20},
     }
     written = kipgen(specs, release, "--write")
     assert (written.returncode, written.stdout) == (0, "1 message compared: no drift\n")

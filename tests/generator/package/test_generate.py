@@ -14,7 +14,7 @@ import pytest
 from kipgen.commands.new_spec import new_specs
 from kipgen.language.names import snake_case
 from kipgen.language.spec import MESSAGE_TYPES
-from kipgen.package.generate import carry_out, differences
+from kipgen.package.generate import apply_changes, differences
 from kipgen.package.manifest import FILE_NAME
 from kipwire import Message
 from tests.support.places import ROOT
@@ -88,7 +88,7 @@ def test_edited_generated_code_is_put_right(specs: Path, package: Path) -> None:
     change(package / "bar/v0.py", "group_id", "group_name")
     result = planned(specs, package)
     assert any("group_name" in line for line in differences(result))
-    carry_out(result)
+    apply_changes(result)
     assert content(package) == before
 
 
@@ -129,7 +129,7 @@ def test_a_run_that_breaks_off_is_finished_by_the_next(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", replace_until_the_disk_is_full)
         with pytest.raises(OSError, match="disk full"):
-            carry_out(result)
+            apply_changes(result)
     assert len(content(package)) == files_written
     assert FILE_NAME not in content(package)
     generate(specs, package)

@@ -13,7 +13,7 @@ import pytest
 from kipgen.commands.new_spec import new_specs
 from kipgen.files import write_whole
 from kipgen.package import manifest
-from kipgen.package.generate import Plan, carry_out, differences, plan, plan_afresh
+from kipgen.package.generate import PackageChanges, apply_changes, differences, find_changes, find_changes_afresh
 from kipgen.package.manifest import FILE_NAME, digest
 from tests.support.places import ROOT
 from tests.support.subjects.package_runs import change, content, generate, planned
@@ -21,8 +21,8 @@ from tests.support.subjects.package_runs import change, content, generate, plann
 # What --check proves, and what a run may touch
 
 
-def checked(specs: Path, package: Path) -> Plan:
-    return plan_afresh(specs, package, package.name, lambda done, total: None)
+def checked(specs: Path, package: Path) -> PackageChanges:
+    return find_changes_afresh(specs, package, package.name, lambda done, total: None)
 
 
 def test_a_check_is_not_fooled_by_a_manifest_that_was_edited_too(specs: Path, package: Path) -> None:
@@ -121,15 +121,15 @@ def test_packages_in_each_other_both_stay(specs: Path, tmp_path: Path) -> None:
     for name, text in new_specs("Baz", "data", 0).items():
         (tmp_path / "inner" / name).write_text(text)
 
-    def run_both() -> tuple[Plan, Plan]:
+    def run_both() -> tuple[PackageChanges, PackageChanges]:
         plans = (
-            plan(tmp_path / "inner", inner, "acme.messages", lambda done, total: None),
-            plan(specs, outer, "acme", lambda done, total: None),
+            find_changes(tmp_path / "inner", inner, "acme.messages", lambda done, total: None),
+            find_changes(specs, outer, "acme", lambda done, total: None),
         )
         for one in plans:
             assert not one.has_errors
             assert not one.stale
-            carry_out(one)
+            apply_changes(one)
         return plans
 
     run_both()
@@ -137,15 +137,15 @@ def test_packages_in_each_other_both_stay(specs: Path, tmp_path: Path) -> None:
     assert "messages/baz/v0.py" in before
     assert all(one.is_up_to_date for one in run_both())
     assert content(outer) == before
-    assert plan_afresh(specs, outer, "acme", lambda done, total: None).is_up_to_date
-    assert plan_afresh(tmp_path / "inner", inner, "acme.messages", lambda done, total: None).is_up_to_date
+    assert find_changes_afresh(specs, outer, "acme", lambda done, total: None).is_up_to_date
+    assert find_changes_afresh(tmp_path / "inner", inner, "acme.messages", lambda done, total: None).is_up_to_date
 
 
 def test_a_package_cannot_be_generated_into_a_message_of_another(specs: Path, tmp_path: Path) -> None:
     outer = tmp_path / "out/acme"
-    carry_out(plan(specs, outer, "acme", lambda done, total: None))
+    apply_changes(find_changes(specs, outer, "acme", lambda done, total: None))
     before = content(outer)
-    result = plan(specs, outer / "bar", "acme.bar", lambda done, total: None)
+    result = find_changes(specs, outer / "bar", "acme.bar", lambda done, total: None)
     assert result.has_errors
     assert content(outer) == before
 
@@ -208,4 +208,4 @@ def test_a_file_that_cannot_be_written_is_named_and_no_other(tmp_path: Path) -> 
 )
 def test_names_that_no_package_can_have_are_refused(name: str, specs: Path, package: Path) -> None:
     with pytest.raises(ValueError, match="--package"):
-        plan(specs, package, name, lambda done, total: None)
+        find_changes(specs, package, name, lambda done, total: None)

@@ -132,7 +132,7 @@ def test_unknown_type_says_nothing_about_properties_of_layouts(tmp_path: Path) -
 
 def test_kafka_profile_refuses_layouts_with_one_word(tmp_path: Path) -> None:
     (problem,) = _check(tmp_path, layout(FLAGS), kafka=True).problems
-    assert (problem.rule, problem.severity, problem.place.line) == ("kafka-layout", "error", 2)
+    assert (problem.rule, problem.severity, problem.location.line) == ("kafka-layout", "error", 2)
 
 
 def test_layout_is_in_no_registry_of_its_folder(tmp_path: Path) -> None:

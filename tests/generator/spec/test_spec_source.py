@@ -52,7 +52,7 @@ def test_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     file.write_bytes(b'\xef\xbb\xbf{"a": 1}')
     document = load(file).document
     assert document is not None
-    assert (document.value, document.place(("a",)).column) == ({"a": 1}, 7)
+    assert (document.value, document.location(("a",)).column) == ({"a": 1}, 7)
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
@@ -66,13 +66,13 @@ def test_every_key_and_value_has_its_place(line_end: str) -> None:
         ("fields", 0): (4, 5),
         ("fields", 0, "tag"): (5, 7),
     }
-    assert {path: (document.place(path).line, document.place(path).column) for path in places} == places
-    assert str(document.key_place(("fields", 0, "tag"))) == "Probe.json:4:7"
+    assert {path: (document.location(path).line, document.location(path).column) for path in places} == places
+    assert str(document.key_location(("fields", 0, "tag"))) == "Probe.json:4:7"
 
 
 def test_absent_value_has_the_place_of_what_should_hold_it() -> None:
     document = _document('{"fields": [\n  {"name": "Alpha"}]}')
-    assert document.place(("fields", 0, "type")) == document.place(("fields", 0))
+    assert document.location(("fields", 0, "type")) == document.location(("fields", 0))
 
 
 def test_number_remembers_how_it_was_written() -> None:
@@ -120,7 +120,7 @@ def test_what_is_no_json_is_refused_at_its_place(text: str, line: int, column: i
     loaded = load_text(text, "Probe.json")
     assert loaded.document is None
     (problem,) = loaded.problems
-    assert (problem.place.line, problem.place.column) == (line, column)
+    assert (problem.location.line, problem.location.column) == (line, column)
     assert hint in problem.text
 
 
@@ -146,7 +146,7 @@ def test_key_given_twice_is_named_with_both_lines() -> None:
 def test_nesting_is_limited(opening: str) -> None:
     (problem,) = load_text(opening * 100_000, "P.json").problems
     assert problem.rule == "nesting-depth"
-    assert problem.place.column == MAX_DEPTH * len(opening) + 1
+    assert problem.location.column == MAX_DEPTH * len(opening) + 1
 
 
 def test_spec_as_deep_as_allowed_is_judged(tmp_path: Path) -> None:

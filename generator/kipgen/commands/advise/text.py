@@ -24,7 +24,7 @@ def plain(advice: Advice, samples: Samples, package: str) -> dict[str, Any]:
     """All of it as plain data for `json.dumps`; docs/advise.md explains the keys."""
     return {
         "message": advice.spec.name,
-        "spec": advice.spec.place.file,
+        "spec": advice.spec.location.file,
         "package": package,
         "next_version": advice.next_version,
         "samples": {
@@ -46,7 +46,7 @@ def _plain_field(field: FieldAdvice, messages: int) -> dict[str, Any]:
     return {
         "path": field.path,
         "paths": list(field.paths),
-        "line": field.field.place.line,
+        "line": field.field.location.line,
         "type": str(field.field.type),
         "property": field.property_name,
         "needs_extension": field.is_element,
@@ -196,7 +196,7 @@ def _verdict(advice: Advice, samples: Samples) -> Text:
 
 
 def _to_paste(advice: Advice) -> Iterator[Text]:
-    changed = sorted((field for field in advice.fields if field.text), key=lambda field: field.field.place.line)
+    changed = sorted((field for field in advice.fields if field.text), key=lambda field: field.field.location.line)
     if not changed:
         return
     yield Text()
@@ -204,7 +204,7 @@ def _to_paste(advice: Advice) -> Iterator[Text]:
     pair = {"request": " and in its response", "response": " and in its request"}.get(advice.spec.type, "")
     yield Text(f'To paste into the spec, once "validVersions" is "{versions}" there{pair}:', style="bold")
     for field in changed:
-        yield Text(f"{field.field.place.file}:{field.field.place.line}: {' and '.join(field.paths)}", style="dim")
+        yield Text(f"{field.field.location.file}:{field.field.location.line}: {' and '.join(field.paths)}", style="dim")
         yield Text(f"    {field.text}", style="green")
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kipgen.language.spec import Place
+    from kipgen.language.spec import Location
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
     """Where something stands in a revision: a property, or the name of what it belongs to if it is not written."""
 
-    name: Place
+    name: Location
     """The place of the name of the message, struct or field."""
     property: str = "name"
 

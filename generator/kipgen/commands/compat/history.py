@@ -69,10 +69,10 @@ def _forgotten(
             continue
         text = f"tag {tag} was {name}'s up to commit {commit}"
         if now is None:
-            spot = Spot(space.place, "reservedTags")
-            yield Change("tag-forgotten", f"{space.path}.{name}", text, spot, Spot(space.place))
+            spot = Spot(space.location, "reservedTags")
+            yield Change("tag-forgotten", f"{space.path}.{name}", text, spot, Spot(space.location))
         else:
-            spot = Spot(now.place, "tag")
+            spot = Spot(now.location, "tag")
             yield Change("tag-reused", f"{space.path}.{now.name}", text, spot, spot)
 
 

@@ -102,7 +102,7 @@ def _lines(differences: Sequence[Difference]) -> Iterator[str]:
     from kipgen.commands.drift.differences import ORDER, WHOLE, value_text
 
     for one in differences:
-        where = f"{one.place}: "
+        where = f"{one.location}: "
         if one.fact in WHOLE:
             side, facts = ("the specs", one.ours) if one.ours is not None else ("Kafka", one.kafka)
             name = f"{one.path} " if one.path else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kipgen.commands.drift.facts import PROPERTIES, Node, Value, nodes
 from kipgen.commands.drift.jars import Published
-from kipgen.language.spec import Place
+from kipgen.language.spec import Location
 from kipgen.reading.draft import Draft
 
 WHOLE = ("message", "struct", "field")
@@ -31,7 +31,7 @@ class Difference:
     """What our spec says; None if it says nothing, so that the language's default holds. Of a whole, its facts."""
     kafka: Value | None
     """Likewise what Kafka says."""
-    place: Place
+    location: Location
     """Where it stands in our spec; of what our specs lack, where it stands in the jar."""
 
 
@@ -123,7 +123,7 @@ def _whole(message: str, mine: Node | None, yours: Node | None) -> Difference:
     assert node is not None
     mine_facts = dict(_plain(mine.facts)) if mine is not None else None
     your_facts = dict(_plain(yours.facts)) if yours is not None else None
-    return Difference(message, node.path, node.kind, mine_facts, your_facts, node.part.place())
+    return Difference(message, node.path, node.kind, mine_facts, your_facts, node.part.location())
 
 
 def _plain(facts: Mapping[str, Value]) -> Iterable[tuple[str, str]]:
@@ -133,14 +133,14 @@ def _plain(facts: Mapping[str, Value]) -> Iterable[tuple[str, str]]:
 def _of_one(message: str, mine: Node, yours: Node) -> Iterator[Difference]:
     for name in PROPERTIES:
         if mine.facts.get(name) != yours.facts.get(name):
-            place = mine.part.place(name)
-            yield Difference(message, mine.path, name, mine.facts.get(name), yours.facts.get(name), place)
+            location = mine.part.location(name)
+            yield Difference(message, mine.path, name, mine.facts.get(name), yours.facts.get(name), location)
     both = set(mine.children) & set(yours.children)
     shared = [path for path in mine.children if path in both]
     theirs = [path for path in yours.children if path in both]
     if shared != theirs:
-        place = mine.part.place("fields")
-        yield Difference(message, mine.path, ORDER, _names(shared), _names(theirs), place)
+        location = mine.part.location("fields")
+        yield Difference(message, mine.path, ORDER, _names(shared), _names(theirs), location)
 
 
 def _names(paths: list[str]) -> list[str]:

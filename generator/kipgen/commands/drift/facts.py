@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kipgen.language.spec import Default, FieldSpec, MessageSpec
-    from kipgen.reading.draft import Body, Draft, FieldDraft, Part
+    from kipgen.reading.draft import Body, Draft, FieldDraft, SpecPart
 
 Value = str | int | bool | list[str] | dict[str, str]
 """A fact as it is written in a spec."""
@@ -37,7 +37,7 @@ class Node:
     """The names that lead to it, such as `Topics.Name` or `struct Cursor.TopicName`; "" for the message."""
     facts: Mapping[str, Value]
     """By property; those that say no more than the language's default are left out."""
-    part: Part
+    part: SpecPart
     children: tuple[str, ...]
     """The paths of its own fields, in their order."""
 
@@ -51,7 +51,7 @@ def nodes(draft: Draft) -> dict[str, Node]:
     structs = {body.spec.name: body for body in draft.bodies if body.kind == "inline"}
     found: dict[str, Node] = {}
 
-    def add(kind: str, path: str, facts: dict[str, Value], part: Part, body: Body | None) -> None:
+    def add(kind: str, path: str, facts: dict[str, Value], part: SpecPart, body: Body | None) -> None:
         fields = body.fields if body is not None else ()
         inner = [(f"{path}.{field.spec.name}" if path else field.spec.name, field) for field in fields]
         found[path] = Node(kind, path, _told(facts), part, tuple(one for one, _ in inner))

@@ -15,7 +15,7 @@ def message_text(nodes: Mapping[str, Node]) -> str:
     """A whole spec.
 
     Args:
-        nodes: what it has, as `drift_facts.nodes` gives it.
+        nodes: what it has, as `facts.nodes` gives it.
     """
     message = nodes[""]
     lines = [f"{_STEP}{property_text(name, message.facts[name])}" for name in PROPERTIES if name in message.facts]

@@ -190,7 +190,7 @@ def _without_about(draft: Draft, before: Draft | None) -> tuple[str, ...]:
     """What is new in a spec and has no `about`: its place and its path."""
     old = nodes(before) if before is not None else {}
     return tuple(
-        f"{node.part.place()}: {'.'.join(filter(None, (draft.message.name, path)))}"
+        f"{node.part.location()}: {'.'.join(filter(None, (draft.message.name, path)))}"
         for path, node in nodes(draft).items()
         if path not in old and "about" not in node.part.given
     )

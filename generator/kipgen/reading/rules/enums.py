@@ -11,7 +11,7 @@ from kipgen.reading.rules.rule import Finding, enum_rule, field_rule, folder_rul
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.reading.draft import Draft, FieldDraft, Part
+    from kipgen.reading.draft import Draft, FieldDraft, SpecPart
     from kipgen.reading.enum_spec import EnumDraft
     from kipgen.reading.rules.rule import Folder
 
@@ -90,11 +90,13 @@ def enum_retriable(draft: EnumDraft) -> Iterator[Finding]:
     bad=(spec(), enum(_OFF, _ON), enum(_OFF)),
 )
 def enum_name_taken(folder: Folder) -> Iterator[Finding]:
-    seen: dict[str, Part] = {}
+    seen: dict[str, SpecPart] = {}
     for draft in folder.enums:
         first = seen.setdefault(draft.spec.name, draft.part)
         if first is not draft.part:
-            yield Finding(draft.part, f"there is an enum of this name already ({first.place()}); rename one of the two")
+            yield Finding(
+                draft.part, f"there is an enum of this name already ({first.location()}); rename one of the two"
+            )
 
 
 @field_rule(

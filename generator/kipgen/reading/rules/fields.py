@@ -201,7 +201,7 @@ def map_key_without_array(body: Body, draft: Draft) -> Iterator[Finding]:
 )
 def duplicate_field(body: Body, _: Draft) -> Iterator[Finding]:
     for field, first in repeated(_named(body), lambda it: it.spec.name):
-        text = f"the name was taken in line {first.part.place().line}; choose another, even in other versions"
+        text = f"the name was taken in line {first.part.location().line}; choose another, even in other versions"
         yield Finding(field.part, text)
 
 

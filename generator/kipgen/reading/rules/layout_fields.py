@@ -47,7 +47,7 @@ def bits_name(body: Body, _: Draft) -> Iterator[Finding]:
             taken = owners.setdefault(attribute, [])
             for owner, name in taken:
                 if _overlap(owner, field):
-                    text = f"as {name} in line {owner.part.place().line}, it becomes {attribute!r} in generated code"
+                    text = f"as {name} in line {owner.part.location().line}, it becomes {attribute!r} in generated code"
                     yield Finding(field.part, f"{text}; choose another name", "bits", (index, "name"))
                     break
             taken.append((field, bits.name))
@@ -102,7 +102,7 @@ def presence_bit_taken(body: Body, _: Draft) -> Iterator[Finding]:
             others = told.setdefault(bit, [])
             other = next((it for it in others if _overlap(it, field)), None)
             if other:
-                text = f"{bit} tells of {other.spec.name} (line {other.part.place().line}) already; name another bit"
+                text = f"{bit} tells of {other.spec.name} (line {other.part.location().line}) already; name another bit"
                 yield Finding(field.part, text, _presence_property(field))
             others.append(field)
 
@@ -174,7 +174,7 @@ def rest_last(body: Body, _: Draft) -> Iterator[Finding]:
         for later in _behind(body, position):
             if _overlap(later, field) and not _has_fixed_width(later, existing(field)):
                 what = "is a sizeOf" if later.spec.wire.size_of else "has no fixed width"
-                text = f"{later.spec.name} (line {later.part.place().line}) stands behind it and {what}"
+                text = f"{later.spec.name} (line {later.part.location().line}) stands behind it and {what}"
                 yield Finding(field.part, f"{text}; move it before this field, or give this one a size", "size")
                 break
 
@@ -223,7 +223,7 @@ def size_of_once(body: Body, _: Draft) -> Iterator[Finding]:
     for position, field in enumerate(sizes):
         other = next((it for it in sizes[:position] if _overlap(it, field)), None)
         if other:
-            text = f"{other.spec.name} (line {other.part.place().line}) is a sizeOf of the same struct"
+            text = f"{other.spec.name} (line {other.part.location().line}) is a sizeOf of the same struct"
             yield Finding(field.part, f"{text}; keep one of the two", "sizeOf")
 
 

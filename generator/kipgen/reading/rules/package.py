@@ -11,7 +11,7 @@ from kipgen.reading.rules.rule import Entry, Finding, Folder, folder_rule, repea
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.reading.draft import Part
+    from kipgen.reading.draft import SpecPart
 
 _PARTNERS = {
     "request": "response",
@@ -56,7 +56,7 @@ def api_key_missing(folder: Folder) -> Iterator[Finding]:
 )
 def api_key_taken(folder: Folder) -> Iterator[Finding]:
     for (entry, key), (first, _) in repeated(_registered(folder), lambda it: it[1]):
-        text = f"apiKey {key[2]} is that of {first.draft.message.name} ({first.draft.part.place('apiKey')})"
+        text = f"apiKey {key[2]} is that of {first.draft.message.name} ({first.draft.part.location('apiKey')})"
         yield Finding(entry.draft.part, f"{text}; choose another", "apiKey")
 
 
@@ -122,7 +122,7 @@ def pair_versions(folder: Folder) -> Iterator[Finding]:
             yield _unequal(response.draft.part, text, "flexibleVersions")
 
 
-def _unequal(part: Part, text: str, property_: str) -> Finding:
+def _unequal(part: SpecPart, text: str, property_: str) -> Finding:
     return Finding(part, f"{text}; write the same in both", property_)
 
 
@@ -153,7 +153,7 @@ def coordinator_name(folder: Folder) -> Iterator[Finding]:
 )
 def message_name_taken(folder: Folder) -> Iterator[Finding]:
     for entry, first in repeated(_named(folder), lambda it: it.draft.message.name):
-        text = f"there is a message of this name already ({first.draft.part.place()}); rename one of the two"
+        text = f"there is a message of this name already ({first.draft.part.location()}); rename one of the two"
         yield Finding(entry.draft.part, text)
 
 
@@ -166,7 +166,7 @@ def module_name_clash(folder: Folder) -> Iterator[Finding]:
     for entry, other in repeated(_named(folder), lambda it: module_name(it.draft.message.name)):
         name, first = entry.draft.message.name, other.draft.message
         if first.name != name:
-            clash = f"as {first.name} ({first.place}), the message becomes the module {module_name(name)!r}"
+            clash = f"as {first.name} ({first.location}), the message becomes the module {module_name(name)!r}"
             yield Finding(entry.draft.part, f"{clash}; rename one of the two")
 
 

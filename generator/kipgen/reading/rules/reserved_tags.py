@@ -24,7 +24,7 @@ _TAG_0 = field_of("int32", versions="2+", taggedVersions="2+", tag=0)
 def reserved_tag_used(body: Body, _: Draft) -> Iterator[Finding]:
     for field in body.fields:
         if field.spec.tag in body.spec.reserved_tags:
-            line = body.part.place("reservedTags").line
+            line = body.part.location("reservedTags").line
             text = f"tag {field.spec.tag} is reserved (line {line}): it once was another field's; choose another"
             yield Finding(field.part, text, "tag")
 
@@ -69,5 +69,5 @@ def reserved_tags_place(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
         text = f"{field.spec.type} has no fields, so no tags; leave reservedTags out"
         yield Finding(field.part, text, "reservedTags")
     elif struct is not None:
-        text = f"{struct.spec.name} is a common struct (line {struct.part.place().line}); reserve its tags there"
+        text = f"{struct.spec.name} is a common struct (line {struct.part.location().line}); reserve its tags there"
         yield Finding(field.part, text, "reservedTags")

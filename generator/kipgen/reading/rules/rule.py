@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NotRequired, TypedDict, TypeVar, Unpack
 
 from kipgen.language.problems import Problem, Severity
-from kipgen.reading.draft import Body, Draft, FieldDraft, Part
+from kipgen.reading.draft import Body, Draft, FieldDraft, SpecPart
 from kipgen.reading.enum_spec import EnumDraft
 
 
@@ -15,7 +15,7 @@ from kipgen.reading.enum_spec import EnumDraft
 class Finding:
     """What a rule objects to; the rule itself adds its id and severity."""
 
-    part: Part
+    part: SpecPart
     text: str
     """What is wrong; what would be right."""
     property: str = "name"
@@ -88,8 +88,8 @@ class Rule:
         if check is None or severity is None:
             return
         for finding in check(judged):
-            place = finding.part.place(finding.property, *finding.below)
-            yield Problem(place, finding.part.names, self.id, finding.text, severity)
+            location = finding.part.location(finding.property, *finding.below)
+            yield Problem(location, finding.part.names, self.id, finding.text, severity)
 
 
 class Profile(TypedDict):

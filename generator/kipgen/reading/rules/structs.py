@@ -34,7 +34,7 @@ def _chain(count: int) -> tuple[str, ...]:
 def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
     inline = (body for body in draft.bodies if body.kind == "inline" and not _in_common_struct(body))
     for body, first in repeated((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
-        text = f"{body.spec.name} is used in line {first.part.place('type').line} already"
+        text = f"{body.spec.name} is used in line {first.part.location('type').line} already"
         yield Finding(body.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
 
 
@@ -60,7 +60,7 @@ def inline_in_common(draft: Draft) -> Iterator[Finding]:
 def common_struct_fields(draft: Draft) -> Iterator[Finding]:
     for field, struct in _common_uses(draft):
         if field.fields_given:
-            text = f"{struct.spec.name} is a common struct (line {struct.part.place().line}), with its fields there"
+            text = f"{struct.spec.name} is a common struct (line {struct.part.location().line}), with its fields there"
             yield Finding(field.part, f"{text}; leave these out", "fields")
 
 
@@ -119,7 +119,7 @@ def duplicate_struct(draft: Draft) -> Iterator[Finding]:
         if body.kind == "common" and "name" not in body.part.broken:
             first = draft.common[body.spec.name]
             if first is not body:
-                text = f"there is a common struct of this name in line {first.part.place().line}; rename one"
+                text = f"there is a common struct of this name in line {first.part.location().line}; rename one"
                 yield Finding(body.part, text)
 
 

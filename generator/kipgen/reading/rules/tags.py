@@ -122,7 +122,7 @@ def tagged_nullable(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 def duplicate_tag(body: Body, _: Draft) -> Iterator[Finding]:
     tagged = (field for field in body.fields if field.spec.tag is not None)
     for field, first in repeated(tagged, lambda it: it.spec.tag):
-        text = f"tag {field.spec.tag} is {first.spec.name}'s (line {first.part.place('tag').line})"
+        text = f"tag {field.spec.tag} is {first.spec.name}'s (line {first.part.location('tag').line})"
         yield Finding(field.part, f"{text}; choose another", "tag")
 
 

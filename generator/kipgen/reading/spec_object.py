@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kipgen.language.printable import control_character
 from kipgen.language.problems import Problem
 from kipgen.language.versions import Versions
-from kipgen.reading.draft import Part
-from kipgen.reading.shape import Shape, limits, out_of_range, shown
+from kipgen.reading.draft import SpecPart
+from kipgen.reading.schema_check import SchemaCheck, limits, out_of_range, shown
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
 
 if TYPE_CHECKING:
@@ -21,16 +21,16 @@ _LONGEST_INTEGER = 100
 class Reading:
     """One document that is being read: what is broken from the start, and the problems found so far."""
 
-    def __init__(self, document: Document, shape: Shape) -> None:
+    def __init__(self, document: Document, checked: SchemaCheck) -> None:
         self.document = document
         self.problems: list[Problem] = []
         self.broken_by_parent: dict[JsonPath, set[str]] = {}
-        for path in shape.broken:
+        for path in checked.broken:
             if path:
                 self.broken_by_parent.setdefault(path[:-1], set()).add(str(path[-1]))
 
 
-class Node:
+class SpecObject:
     """One object of the document, read property by property; texts and numbers as lenient as in Kafka's reader."""
 
     def __init__(self, reading: Reading, path: JsonPath, value: dict[str, object]) -> None:
@@ -116,9 +116,9 @@ class Node:
         path = (*self.path, name, *below)
         if path not in self.reading.document.value_offsets:
             path = (*self.path, "name")
-        self.reading.problems.append(Problem(self.reading.document.place(path), self.names, rule, text))
+        self.reading.problems.append(Problem(self.reading.document.location(path), self.names, rule, text))
         self.broken.add(name)
 
-    def part(self) -> Part:
+    def part(self) -> SpecPart:
         given = frozenset(name for name, value in self.value.items() if not isinstance(value, str) or value.strip())
-        return Part(self.reading.document, self.path, self.names, given, frozenset(self.broken))
+        return SpecPart(self.reading.document, self.path, self.names, given, frozenset(self.broken))

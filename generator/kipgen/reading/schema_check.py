@@ -35,14 +35,14 @@ _RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SchemaCheck:
     """What is wrong with a document's shape, and the values that nothing more needs to be said about."""
 
     problems: tuple[Problem, ...]
     broken: frozenset[JsonPath]
 
 
-def check_shape(document: Document, schema: Path | None = None) -> Shape:
+def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
     """Check a document against a JSON Schema; that of message specs if none is given."""
     problems: list[Problem] = []
     broken: set[JsonPath] = set()
@@ -54,7 +54,7 @@ def check_shape(document: Document, schema: Path | None = None) -> Shape:
                 problems.append(problem)
                 broken.add(path)
                 broken.update(_meant_instead(document, path))
-    return Shape(tuple(problems), frozenset(broken))
+    return SchemaCheck(tuple(problems), frozenset(broken))
 
 
 def shown(value: object) -> str:
@@ -91,35 +91,35 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
             if missing not in value:
                 text = f"{missing!r} is missing{_hint(error.schema, missing)}"
                 name_path = (*path, "name")
-                place = document.place(name_path if name_path in document.value_offsets else path)
-                yield Problem(place, about, "missing-property", text), (*path, missing)
+                location = document.location(name_path if name_path in document.value_offsets else path)
+                yield Problem(location, about, "missing-property", text), (*path, missing)
     elif error.validator == "additionalProperties":
         known = error.schema["properties"]
         for unknown in value:
             if unknown not in known:
-                place = document.key_place((*path, unknown))
+                location = document.key_location((*path, unknown))
                 text = f"there is no property {unknown!r} here{_guess(unknown, known)}"
-                yield Problem(place, about, "unknown-property", text), (*path, unknown)
+                yield Problem(location, about, "unknown-property", text), (*path, unknown)
     elif error.validator == "type":
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
         # The kind that is meant comes first; the others are only let through.
         due = kinds if name in ("encoding", "elementEncoding") else kinds[:1]
         text = f"{_label(name)} is {_kind_of(value)}; write {one_of(_KINDS[kind] for kind in due)}"
-        yield Problem(document.place(path), about, "wrong-kind", text), path
+        yield Problem(document.location(path), about, "wrong-kind", text), path
     elif error.validator == "enum":
         text = f"{_label(name)} is {shown(value)}{_guess(value, error.validator_value)}"
-        yield Problem(document.place(path), about, "unknown-word", text), path
+        yield Problem(document.location(path), about, "unknown-word", text), path
     elif error.validator in ("minimum", "maximum"):
         property_ = next(step for step in reversed(path) if isinstance(step, str))
-        yield Problem(document.place(path), about, *out_of_range(property_, value)), path
+        yield Problem(document.location(path), about, *out_of_range(property_, value)), path
     elif error.validator == "pattern" and "minimum" in error.schema:
         text = f"{_label(name)} is {shown(value)}; write a whole number"
-        yield Problem(document.place(path), about, "wrong-kind", text), path
+        yield Problem(document.location(path), about, "wrong-kind", text), path
     elif error.validator == "minProperties":
         text = "the object is empty; give each version of the field an encoding, or leave the property out"
-        yield Problem(document.place(path), about, "encoding-coverage", text), path
+        yield Problem(document.location(path), about, "encoding-coverage", text), path
     elif error.validator != "pattern":
-        yield Problem(document.place(path), about, "wrong-kind", error.message), path
+        yield Problem(document.location(path), about, "wrong-kind", error.message), path
 
 
 def limits(name: str) -> tuple[int, int]:

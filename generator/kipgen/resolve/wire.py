@@ -47,7 +47,7 @@ class Presence:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldLayout:
+class WireField:
     """What stands in one place in one version: a value or, in record formats, something computed.
 
     What `kipwire.Field` is told of it has the name of the argument.
@@ -87,7 +87,7 @@ class FieldLayout:
     """The attribute of the elements that orders them, of a set."""
     same_length_as: str | None = None
     """The attribute of an earlier array."""
-    inner: tuple[FieldLayout, ...] = ()
+    inner: tuple[WireField, ...] = ()
     """Of an integer made of bits: those that have a name."""
     bit: int | None = None
     """Of one bit or several: the lowest."""
@@ -208,14 +208,14 @@ class FieldLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class StructLayout:
+class WireStruct:
     """A struct in one version; the message itself is one too."""
 
     class_name: str
     about: str
     flexible: bool
     """Whether a tag section ends it."""
-    items: tuple[FieldLayout, ...]
+    items: tuple[WireField, ...]
     """In the order of the spec, tagged fields among them; bits are within their integers."""
     declared_tags: tuple[int, ...]
     """The tags that any version has fields for, ascending."""
@@ -223,7 +223,7 @@ class StructLayout:
     """Whether it is told where the bytes end that it may take, as in record formats; else the fields alone say it."""
 
     @property
-    def fields(self) -> tuple[FieldLayout, ...]:
+    def fields(self) -> tuple[WireField, ...]:
         """What attributes hold."""
         return tuple(one for item in self.items for one in item.inner or (item,) if one.role == "value")
 
@@ -236,33 +236,33 @@ class StructLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageLayout:
+class WireMessage:
     """A message in one version."""
 
     spec: MessageSpec
     version: int
-    structs: tuple[StructLayout, ...]
+    structs: tuple[WireStruct, ...]
     """Each after those that it uses."""
-    root: StructLayout
+    root: WireStruct
     header_version: int | None
     """Of a request or a response: the version of the header before it."""
 
-    def same_form(self, other: MessageLayout) -> bool:
+    def same_form(self, other: WireMessage) -> bool:
         """Whether both versions have the same fields and the same wire form."""
         return (self.structs, self.root, self.header_version) == (other.structs, other.root, other.header_version)
 
 
-def lay_out(spec: MessageSpec, version: int, header_version: int | None = None) -> MessageLayout:
+def resolve(spec: MessageSpec, version: int, header_version: int | None = None) -> WireMessage:
     """The layout of one version, which must be one of the message's."""
     reachable = _reachable_structs(spec, version)
-    structs: list[StructLayout] = []
+    structs: list[WireStruct] = []
     empty: set[str] = set()  # those that can take no byte
     for struct in spec.structs:
         if struct.name in reachable:
             structs.append(_struct(spec, version, struct, empty))
             if structs[-1].may_be_empty:
                 empty.add(struct.name)
-    return MessageLayout(spec, version, tuple(structs), _struct(spec, version, spec, empty), header_version)
+    return WireMessage(spec, version, tuple(structs), _struct(spec, version, spec, empty), header_version)
 
 
 def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
@@ -277,10 +277,10 @@ def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
     return found
 
 
-def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, empty: AbstractSet[str]) -> StructLayout:
+def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, empty: AbstractSet[str]) -> WireStruct:
     present = [field for field in struct.fields if version in field.versions]
     by_name = {field.name: _field(spec, version, field, field.type.element in empty) for field in present}
-    return StructLayout(
+    return WireStruct(
         class_name=names.class_name(struct.name),
         about=struct.about,
         flexible=version in spec.flexible_versions and not spec.is_layout,
@@ -291,8 +291,8 @@ def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, e
 
 
 def _items(
-    spec: MessageSpec, version: int, fields: Sequence[FieldSpec], by_name: dict[str, FieldLayout]
-) -> Iterator[FieldLayout]:
+    spec: MessageSpec, version: int, fields: Sequence[FieldSpec], by_name: dict[str, WireField]
+) -> Iterator[WireField]:
     """What stands in the places of a struct."""
     values = {field.wire.presence_bit: field for field in fields if field.wire.presence_bit}
     presences: dict[str, Presence] = {}  # by the attribute that is there or not
@@ -317,7 +317,7 @@ def _items(
         yield item
 
 
-def _bit(integer: FieldLayout, bit: BitsSpec, told: FieldSpec | None, by_name: dict[str, FieldLayout]) -> FieldLayout:
+def _bit(integer: WireField, bit: BitsSpec, told: FieldSpec | None, by_name: dict[str, WireField]) -> WireField:
     """A named bit, or several, of an integer; `told` is the field whose presence it is."""
     flag = bit.width == 1
     field = replace(
@@ -337,7 +337,7 @@ def _bit(integer: FieldLayout, bit: BitsSpec, told: FieldSpec | None, by_name: d
     return replace(field, role="presence", presence=presence)
 
 
-def _as_written(spec: MessageSpec, field: FieldSpec, item: FieldLayout, presences: dict[str, Presence]) -> FieldLayout:
+def _as_written(spec: MessageSpec, field: FieldSpec, item: WireField, presences: dict[str, Presence]) -> WireField:
     """The field of a record format, as the spec says that it stands on the wire."""
     wire = field.wire
     key = None
@@ -355,14 +355,14 @@ def _as_written(spec: MessageSpec, field: FieldSpec, item: FieldLayout, presence
     )
 
 
-def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empty: bool) -> FieldLayout:
+def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empty: bool) -> WireField:
     nullable = version in field.nullable_versions
     compact = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
     classic = "int32" if field.type.is_array else _CLASSIC_PREFIX.get(field.type.element)
     default = field.default
     if default is None and not nullable:
         default = ()  # records default to null even in versions where they must not be null
-    return FieldLayout(
+    return WireField(
         attribute=names.attribute_name(field.name),
         spec_name=field.name,
         type=field.type,
