@@ -34,7 +34,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; whatever goes wrong outside ends in one readable line."""
+    """Run the command line; errors of the system end in one readable line."""
     try:
         app()
     except KeyboardInterrupt:
@@ -62,7 +62,7 @@ def generate(
     """Generate a package of Python classes from each folder of specs."""
     specs = specs or packages_here()
     if package and len(specs) > 1:
-        fail("--package names one package; give one folder with it")
+        fail("--package is for one package; give one folder with it")
     stale = False
     for folder in specs:
         if not folder.is_dir():
@@ -92,7 +92,7 @@ def _generate_package(folder: Path, package: Path, name: str, check: bool) -> bo
     for obstacle in changes.obstacles:
         ERR.print(Text.assemble((one_line(package / obstacle.path), "red"), f" is in the way: it {obstacle.reason}"))
     for path in changes.unclaimed:
-        text = "starts as a generated file, but no spec asks for it and kipgen did not make it; it stays"
+        text = "looks like a generated file, but no spec needs it and kipgen did not make it; it is kept"
         ERR.print(Text(f"{one_line(package / path)}: {text}", "yellow"))
     if changes.has_errors:
         sys.exit(1)
@@ -134,7 +134,7 @@ def check(
 
         missing = [path for path in paths if not path.exists()]
         if missing:
-            fail(f"{missing[0]} does not exist; name files or folders of specs to watch")
+            fail(f"{missing[0]} does not exist; give files or folders of specs to watch")
         watch_specs(paths, lambda read: _print_check(_check(paths, kafka, read)))
     elif _print_check(_check(paths, kafka, read_file)):
         sys.exit(1)
@@ -177,7 +177,7 @@ def rules(
 
     unknown = sorted(set(ids or ()) - {rule.id for rule in ALL} - {rule.id for rule in COMPAT})
     if unknown:
-        fail(f"there is no rule named {', '.join(unknown)}; see kipgen rules --brief")
+        fail(f"unknown rule {', '.join(unknown)}; see kipgen rules --brief")
     for rule in ALL:
         if ids and rule.id not in ids:
             continue
@@ -226,14 +226,14 @@ def new(
     from kipgen.files import write_whole
 
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
-        fail(f"{name!r} cannot be a message's name: letters and digits with a capital first")
+        fail(f"{name!r} is not a valid message name; start with a capital, then use letters and digits")
     try:
         texts = new_specs(name, type_, api_key)
     except ValueError as error:
         fail(str(error))
     for file in texts:
         if os.path.lexists(folder / file):
-            fail(f"{folder / file} is there already")
+            fail(f"{folder / file} already exists")
     for file, text in texts.items():
         write_whole(folder / file, text)
         OUT.print(f"wrote {one_line(folder / file)}")

@@ -1,4 +1,4 @@
-"""What is wrong with a spec: one finding, its place, and how it reads as one line of text."""
+"""What is wrong with a spec: a problem, its location, and its one line of text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One finding of one rule."""
+    """What one rule reports about one location."""
 
     location: Location
     path: str
@@ -29,14 +29,14 @@ class Problem:
     severity: Severity = "error"
 
     def __str__(self) -> str:
-        """The finding as `file:line:column: Path: rule: what is wrong; what would be right`."""
+        """The problem as `file:line:column: Path: rule: what is wrong; what would be right`."""
         warning = "warning: " if self.severity == "warning" else ""
         subject = f"{self.path}: " if self.path else ""
         return printable_line(f"{self.location}: {warning}{subject}{self.rule}: {self.text}")
 
 
 def ordered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems by file and place, each once."""
+    """The problems by file and location, each once."""
     unique = dict.fromkeys(problems)
     return tuple(
         sorted(unique, key=lambda it: (it.location.file, it.location.line, it.location.column, it.rule, it.text))

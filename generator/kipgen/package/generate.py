@@ -47,19 +47,19 @@ _SHOWN_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class PackageChanges:
-    """What generating a package comes to, before anything is written."""
+    """What generating a package would change, before anything is written."""
 
     package: Path
     problems: tuple[Problem, ...] = ()
-    """Errors and warnings of the specs; with an error nothing else is planned."""
+    """Errors and warnings of the specs; with an error there are no other changes."""
     contents: dict[str, str] = field(default_factory=dict)
-    """The text of every file that differs from what is there, by path in the package; the manifest stands last."""
+    """The text of every file that differs from what is there, by path in the package; the manifest comes last."""
     stale: tuple[str, ...] = ()
-    """Generated files that no spec asks for any more."""
+    """Generated files that no spec needs any more."""
     obstacles: tuple[Obstacle, ...] = ()
-    """What prevents that the files are written or imported."""
+    """What prevents the files from being written or imported."""
     unclaimed: tuple[str, ...] = ()
-    """Files that look generated, although neither a spec nor the manifest knows them; they stay."""
+    """Files that look generated, although neither a spec nor the manifest knows them; they are kept."""
     is_up_to_date: bool = False
     """Whether the package is what the specs say. The manifest may still name another release of kipgen or black."""
 
@@ -80,13 +80,13 @@ class _Work(NamedTuple):
 
 
 def find_changes(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
-    """Find out what has to be written so that the package is what the specs say, from what earlier runs have left.
+    """The changes that make the package what the specs say, from what earlier runs have left.
 
     Args:
         specs: the folder of specs.
         package: the folder of the generated package; it need not exist.
         package_name: the package's dotted name.
-        progress: told (pieces laid out, pieces to lay out) from time to time.
+        progress: called from time to time with the blocks formatted and the blocks to format.
 
     Raises:
         ValueError: the package cannot have that name.
@@ -97,9 +97,9 @@ def find_changes(specs: Path, package: Path, package_name: str, progress: Progre
 
 
 def find_changes_afresh(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
-    """As `plan`, but everything is read, rendered and laid out: neither a manifest nor a cache can spare a file that.
+    """As `find_changes`, but everything is read, rendered and formatted: manifest and cache are not used.
 
-    So a package that is up to date by this is what the specs say, whoever had a hand in manifest and caches.
+    So a package that is up to date by this is what the specs say, even if manifest or cache were tampered with.
     """
     return _find_changes(specs, package, package_name, progress, Manifest(), read_manifest(package), None)
 
@@ -113,7 +113,7 @@ def _find_changes(
     recorded: Manifest,
     cache: FormatCache | None,
 ) -> PackageChanges:
-    """The plan, where `earlier` is the manifest by which work is spared, and `recorded` the one that is there."""
+    """The changes, where `earlier` is the manifest that saves work, and `recorded` the one in the package."""
     need_package_name(package_name)
     hashed = _hashes(specs)
     named = {source: hash_ for source, hash_ in hashed.items() if is_enum_file(source)}
@@ -159,10 +159,10 @@ def _find_changes(
 
 
 def apply_changes(changes: PackageChanges) -> None:
-    """Write what was planned: every file at once or not at all, the manifest after all others.
+    """Write the changes: every file at once or not at all, the manifest after all others.
 
     Raises:
-        OSError: something cannot be written. What was written until then is whole; the next run does the rest.
+        OSError: something cannot be written. Files written until then are complete; the next run does the rest.
     """
     for path, text in changes.contents.items():
         write_whole(changes.package / path, text)
@@ -174,7 +174,7 @@ def apply_changes(changes: PackageChanges) -> None:
 
 
 def differences(changes: PackageChanges) -> Iterator[str]:
-    """What carrying out the plan would change in the package, as lines of a unified diff."""
+    """The changes as lines of a unified diff."""
     if changes.is_up_to_date:
         return
     for path, text in changes.contents.items():
@@ -185,7 +185,7 @@ def differences(changes: PackageChanges) -> Iterator[str]:
         )
     for path in changes.stale:
         yield f"--- {changes.package / path} (there)"
-        yield "+++ no spec asks for this file any more"
+        yield "+++ no spec needs this file any more"
 
 
 def _hashes(specs: Path) -> dict[str, str]:
@@ -243,7 +243,7 @@ def _header_pair(entry: RegistryEntry) -> tuple[int, int]:
 
 
 def _texts(blocks: dict[str, CodeBlocks], progress: Progress, cache: FormatCache | None) -> dict[str, str]:
-    """The files' texts, laid out."""
+    """The files' texts, formatted."""
     formatted = format_blocks((block for parts in blocks.values() for block in parts), progress, cache)
     return {path: "\n\n".join(formatted[block] for block in parts) for path, parts in blocks.items()}
 

@@ -1,4 +1,4 @@
-"""What a generated class says of its fields in `FIELDS`: calls of `kipwire.Field`, and the lines of the docstring."""
+"""The `FIELDS` of a generated class: calls of `kipwire.Field`, and the lines of the docstring."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Computed(NamedTuple):
 
 
 def fields_metadata(items: Iterable[WireField], *, flexible: bool, is_bounded: bool) -> tuple[Code, ...]:
-    """The calls for what stands in a struct, bits after their integers."""
+    """The calls for the items of a struct, bits after their integers."""
     return tuple(_call(one, flexible, is_bounded) for item in items for one in (item, *item.inner))
 
 
 def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:
-    """What a struct has besides its attributes, in the order of the wire."""
+    """The items of a struct that are not attributes, in the order of the wire."""
     for item in items:
         note = {
             "size": "computed size",
@@ -49,7 +49,7 @@ def _call(field: WireField, flexible: bool, is_bounded: bool) -> Code:
 
     Prefixes that follow from types are left out, and so is `compact` where it follows from the struct.
     """
-    default = Code("()") if field.is_made_anew else field.default_expression
+    default = Code("()") if field.is_mutable else field.default_expression
     derived = {
         "default": default if field.role in ("value", "constant") else None,
         "compact": Code(field.compact) if field.is_sized and field.compact != flexible else None,

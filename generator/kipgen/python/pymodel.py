@@ -35,12 +35,12 @@ class PyStruct:
     class_name: str
     flexible: bool
     is_bounded: bool
-    """Whether reading it is told where the bytes end that it may take."""
+    """Whether reading it gets a bound: where the bytes end that it may take."""
     other_tags: tuple[int, ...]
     """The tags that only other versions have fields for, ascending."""
     docstring: Code
     items: tuple[WireField, ...]
-    """What stands on the wire."""
+    """What is on the wire."""
     fields: tuple[WireField, ...]
     """What attributes hold."""
     tagged: tuple[PyTaggedField, ...]
@@ -63,18 +63,18 @@ class PyStruct:
 
     @property
     def metadata(self) -> tuple[Code, ...]:
-        """What stands in `FIELDS`."""
+        """The content of `FIELDS`."""
         return fields_metadata(self.items, flexible=self.flexible, is_bounded=self.is_bounded)
 
     @property
     def computed(self) -> tuple[WireField, ...]:
-        """The sizes and checksums, the last one first: each covers only what stands behind it or is not computed."""
+        """The sizes and checksums, the last one first: each covers only what comes after it or is not computed."""
         return tuple(item for item in reversed(self.items) if item.role in ("size", "checksum"))
 
     @property
     def checksums_before(self) -> tuple[WireField, ...]:
-        """The checksums that stand before what they cover."""
-        return tuple(item for item in self.items if item.role == "checksum" and not item.is_behind)
+        """The checksums that come before what they cover."""
+        return tuple(item for item in self.items if item.role == "checksum" and not item.is_after)
 
     @property
     def is_framed(self) -> bool:
@@ -83,7 +83,7 @@ class PyStruct:
 
     @property
     def checks_its_end(self) -> bool:
-        """Whether it has to be seen that the struct ends where its size says: not where a value goes on to there."""
+        """Whether to check that the struct ends where its size says; not needed if a value takes the rest."""
         takes_the_rest = any(item.prefix == REST and not item.presence for item in self.items)
         return any(item.role == "size" for item in self.items) and not takes_the_rest
 
@@ -94,7 +94,7 @@ class PyStruct:
 
     @property
     def all_written(self) -> tuple[Step, ...]:
-        """The steps that write it, those of tagged fields among them; one call takes the place of the others."""
+        """The steps that write it, those of tagged fields among them; one call replaces the others."""
         return (() if self.packed else self.write) + tuple(step for tagged in self.tagged for step in tagged.write)
 
 
@@ -145,7 +145,7 @@ def _struct(struct: WireStruct, attributes: dict[str, str], *, is_element: bool,
 
 
 def attribute_names(message: WireMessage) -> dict[str, str]:
-    """The attributes of a message by their names in the spec, of those names that no text has as a plain word."""
+    """The attributes of a message by their names in the spec, except names that occur as plain words in texts."""
     fields = (field for struct in (*message.structs, message.root) for field in struct.fields)
     return {field.spec_name: field.attribute for field in fields if "_" in field.attribute.rstrip("_")}
 
@@ -170,7 +170,7 @@ def _docstring(struct: WireStruct, fields: tuple[WireField, ...], attributes: di
 
 
 def docstring_text(lines: list[str]) -> Code:
-    """Lines as they may stand between the quotes of a docstring."""
+    """Lines as the text between the quotes of a docstring."""
     return Code("\n".join(lines).replace("\\", "\\\\").replace('"""', "'''"))
 
 

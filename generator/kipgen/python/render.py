@@ -1,7 +1,7 @@
-"""Station "render": layouts and templates -> the text of every generated file, still to be laid out by black.
+"""Rendering: wire descriptions and templates -> the text of every generated file, not yet formatted by black.
 
-A file comes as pieces that stand between pairs of empty lines, so that black sees each only once: versions of a
-message share most of their classes.
+A file consists of blocks with two empty lines between them, so that black formats each block only once: versions
+of a message share most of their classes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class HeaderVersions:
     response: tuple[int, int] = (0, 1)
 
     def before(self, spec: MessageSpec) -> tuple[int, int] | None:
-        """The pair that goes for a message; None for what has no header."""
+        """The pair for a message; None for one without a header."""
         if spec.has_oldest_header:
             return self.response[0], self.response[0]
         return {"request": self.request, "response": self.response}.get(spec.type)
@@ -63,7 +63,7 @@ class RegistryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """The response of a request, or the request of a response, for the eyes of type checkers."""
+    """The response of a request, or the request of a response, for type checkers only."""
 
     constant: str
     """What its class is called in that of the message."""
@@ -72,7 +72,7 @@ class Partner:
 
 
 def _partner(spec: MessageSpec) -> Partner | None:
-    """The partner of a message, which the rules `pair-missing`, `response-name` and `pair-versions` see to."""
+    """The partner of a message, which the rules `pair-missing`, `response-name` and `pair-versions` guarantee."""
     other = {"request": "Response", "response": "Request"}.get(spec.type)
     if other is None:
         return None
@@ -99,7 +99,7 @@ def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
 
 
 def _enum_fields(spec: MessageSpec) -> Iterator[tuple[str, str]]:
-    """The fields that say which enum they have, and those that follow from their name to be error codes."""
+    """The fields that name their enum, and those that are error codes by their name."""
     holders: list[MessageSpec | StructSpec] = [spec, *spec.structs]
     for struct in holders:
         for field in struct.fields:
@@ -135,7 +135,7 @@ def _resolved(spec: MessageSpec, version: int, headers: HeaderVersions) -> WireM
 
 
 def _origins(resolved: list[WireMessage]) -> dict[int, int]:
-    """By version: the version whose code it has; its own number where its form is new."""
+    """By version: the version whose code it uses; its own number where its wire form is new."""
     origins: dict[int, int] = {}
     previous: WireMessage | None = None
     for message in resolved:
@@ -222,10 +222,10 @@ def _environment() -> jinja2.Environment:
 
 
 def render(template: str, **values: object) -> str:
-    """A template of generated code filled with values that are fit for it."""
+    """A template of generated code, filled with values that passed `fit`."""
     return _environment().get_template(template).render({name: fit(value) for name, value in values.items()})
 
 
 def _dense(text: str) -> str:
-    """Without the empty lines that conditions in a template leave behind."""
+    """Without the empty lines that conditions in a template leave."""
     return "\n".join(line for line in text.splitlines() if line.strip())

@@ -1,4 +1,4 @@
-"""Enums and templates -> the text of a package's module `enums`, still to be laid out by black."""
+"""Enums and templates -> the text of a package's module `enums`, not yet formatted by black."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[Regi
 
     Args:
         package: its dotted name.
-        enums: the enums by name, of which no rule objects to any.
+        enums: the enums by name, which have no problems.
         entries: its messages by name.
     """
     classes = tuple(_class(enum, entries) for enum in enums)

@@ -1,4 +1,4 @@
-"""Between layout and templates: structs whose arrays can be read many elements at once, as rows of equal shape."""
+"""Between wire descriptions and templates: structs whose arrays can be read many elements at once, as equal rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kipgen.resolve.wire import WireField
 def has_rows(fields: Sequence[WireField], *, flexible: bool) -> bool:
     """Whether neighbours with these fields can have equal shape: always, or where their lengths and counts agree.
 
-    Without a tag section, after which elements may differ, only those of fixed width are worth a look.
+    Without a tag section, after which elements may differ, only those of fixed width qualify.
     """
     may_vary = flexible and not any(field.type.element == "uuid" for field in fields)
     return bool(fields) and all(

@@ -1,7 +1,7 @@
-"""Between layout and templates: the steps in which straight-line Python reads and writes a struct.
+"""Between wire descriptions and templates: the steps in which straight-line Python reads and writes a struct.
 
 Neighbouring values of a fixed width become one call of the `struct` module, together with the length or the count
-that follows them. What remains are the values of no fixed width, one step each.
+that follows them. Each value without a fixed width is a step of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIXED_PREFIXES = {"int16": "h", "int32": "i"}
 class Slot:
     """One number of a run: a field, or (`field` is None) the length or count of the step that follows.
 
-    The code `x` is a byte of no value: an empty tag section that is written.
+    The code `x` is a byte without a value: an empty tag section, when writing.
     """
 
     code: str
@@ -42,7 +42,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Numbers of a fixed width that stand side by side."""
+    """Neighbouring numbers of a fixed width."""
 
     slots: tuple[Slot, ...]
 
@@ -63,22 +63,22 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What to do next: with the numbers of a fixed width that stand there, then with one field of no fixed width."""
+    """What to do next: with the numbers of a fixed width, then with one field without a fixed width."""
 
     kind: Kind
     """`run`: nothing more; `varints`: one, or several plain ones side by side, which mostly have one byte each; `mark`:
-    remember where a checksum begins; `computed`: a checksum behind what it covers or, writing, whatever is computed;
+    remember where a checksum begins; `computed`: a checksum after what it covers or, when writing, anything computed;
     `array`: one of what has a fixed width or is a varint; the name of another kind of value; or `tags`, the section."""
     run: Run | None = None
     """The fixed numbers before it, and the prefix that is one of them; writing, a compact one is written by itself."""
     fields: tuple[WireField, ...] = ()
     """One; of varints one or more, of a run and of tags none."""
     own_prefix: bool = False
-    """Whether a prefix stands before the value that is not in the run."""
+    """Whether the value has a prefix that is not in the run."""
     end: str = ""
     """The name of the variable that says where its struct ends; empty where nothing does."""
-    behind: int = 0
-    """How many bytes the items behind it take, of a value that goes on to the end of its struct."""
+    after: int = 0
+    """How many bytes the items after it take, of a value that goes on to the end of its struct."""
 
     @property
     def field(self) -> WireField:
@@ -101,12 +101,12 @@ class Step:
 
 
 def read_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
-    """The steps that read these items one after the other; every run takes in the prefix behind it."""
+    """The steps that read these items one after the other; every run includes the prefix after it."""
     return _steps(items, tag_section, is_bounded, is_reading=True)
 
 
 def write_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
-    """The steps that write these items one after the other; a run takes in a classic length or count after it."""
+    """The steps that write these items one after the other; a run includes a classic length or count after it."""
     return _steps(items, tag_section, is_bounded, is_reading=False)
 
 
@@ -123,7 +123,7 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
 
     for number, item in enumerate(items):
         code = fixed_code(item)
-        is_computed = item.role in ("size", "checksum") and (not is_reading or item.is_behind)
+        is_computed = item.role in ("size", "checksum") and (not is_reading or item.is_after)
         if item.attribute in marked and not is_computed:
             steps.append(Step("mark", run(), (item,)))
         if is_computed:
@@ -139,13 +139,13 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
             else:
                 steps.append(Step("varints", run(), (item,)))
         else:
-            behind = _width(filter(None, map(fixed_code, items[number + 1 :])))
-            step = Step(_kind(item), None, (item,), False, end, behind)
+            after = _width(filter(None, map(fixed_code, items[number + 1 :])))
+            step = Step(_kind(item), None, (item,), False, end, after)
             prefix = _prefix_code(step, is_reading)
             if prefix is not None:
                 slots.append(Slot(prefix))
             own_prefix = prefix is None and item.prefix not in (None, REST)
-            steps.append(Step(step.kind, run(), (item,), own_prefix, end, behind))
+            steps.append(Step(step.kind, run(), (item,), own_prefix, end, after))
         if item.role == "size":
             end = "limit"
     if tag_section and slots:
@@ -172,7 +172,7 @@ def write_formats(steps: Sequence[Step]) -> set[str]:
 
 
 def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
-    """The formats of prefixes that stand by themselves, and of varints of one byte each that stand side by side."""
+    """The formats of prefixes outside of runs, and of neighbouring varints of one byte each."""
     for step in steps:
         if step.own_prefix and step.field.prefix in _FIXED_PREFIXES:
             yield _FIXED_PREFIXES[step.field.prefix]
@@ -185,7 +185,7 @@ def fixed_code(field: WireField) -> str | None:
     if field.type.is_array or field.presence is not None:
         return None
     if field.role in ("checksum", "bits"):
-        return TYPES[field.type.element].code.upper()  # whatever stands there has no sign
+        return TYPES[field.type.element].code.upper()  # it has no sign
     if field.encoding is not None or field.type.has_struct:
         return number_code(field)
     return TYPES[field.type.element].code or None
@@ -204,7 +204,7 @@ def is_varint(field: WireField) -> bool:
 
 
 def _is_plain(field: WireField) -> bool:
-    """Whether it is a varint that is worth reading together with its neighbours; zigzag ones gain nothing from it."""
+    """Whether it is a varint that is worth reading together with its neighbours; zigzag ones gain nothing."""
     return field.role == "value" and field.encoding is not None and field.encoding.form == "upacked"
 
 

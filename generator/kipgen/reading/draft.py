@@ -1,7 +1,7 @@
-"""A spec on its way from the file to a `MessageSpec`: the same data, with its places and with what is wrong in it.
+"""A spec between the file and a `MessageSpec`: the same data, with its locations and with what is wrong in it.
 
-The rules judge drafts. What could not be read has a harmless value in a draft and is named in `broken`, so that a rule
-can stay silent about it.
+The rules check drafts. What could not be read has a harmless value in a draft and is listed in `broken`, so that no
+rule reports it again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SpecPart:
     """The properties about which there is a problem already."""
 
     def location(self, property_: str = "name", *below: str | int) -> Location:
-        """Where a property's value is, or what stands below it; or else the name, or else the object."""
+        """Where a property's value is, or a value below it; or else the name, or else the object."""
         if (*self.path, property_) in self.document.value_offsets:
             return self.document.location((*self.path, property_, *below))
         return self.document.location((*self.path, "name"))
@@ -44,7 +44,7 @@ class SpecPart:
 
 @dataclass(frozen=True, slots=True)
 class FieldDraft:
-    """A field, and what the rules need to know about where it stands."""
+    """A field, and what the rules need to know about what contains it."""
 
     spec: FieldSpec
     part: SpecPart
@@ -69,7 +69,7 @@ class Body:
 
 @dataclass(frozen=True)  # without slots, which leave no room for what is computed once
 class Draft:
-    """A message on its way; `message` is only right once no rule objects."""
+    """A message that is being read; `message` is only valid once no rule reports an error."""
 
     message: MessageSpec
     part: SpecPart

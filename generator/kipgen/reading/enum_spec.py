@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kipgen.reading.source import Document
 
 ENUM_SUFFIX = ".enum.json"
-"""How the names of files end that hold an enum, not a message."""
+"""How the names of files end that contain an enum, not a message."""
 
 ERROR_CODE = "ErrorCode"
 """The enum of every int16 whose name is this, or ends so."""
@@ -59,16 +59,16 @@ class EnumSpec:
 
 @dataclass(frozen=True, slots=True)
 class EnumDraft:
-    """An enum with the places of its parts, for the rules."""
+    """An enum with the locations of its parts, for the rules."""
 
     spec: EnumSpec
     part: SpecPart
     values: tuple[SpecPart, ...]
-    """A part for each value of the spec."""
+    """One for each value of the spec."""
 
 
 def is_enum_file(path: Path | str) -> bool:
-    """Whether a file of a folder of specs holds an enum."""
+    """Whether a file in a folder of specs contains an enum."""
     return Path(path).name.endswith(ENUM_SUFFIX)
 
 
@@ -76,20 +76,20 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
     """Read a document as an enum; what cannot be read is a problem, and reading goes on.
 
     Returns:
-        The enum, unless the document is no object at all or its values cannot be told; and what is wrong.
+        The enum, unless the document is not an object or its values cannot be read; and what is wrong.
     """
     checked = check_schema(document, enum_schema_path())
     if not isinstance(document.value, dict):
         return None, checked.problems
     reading = Reading(document, checked)
     obj = SpecObject(reading, (), document.value)
-    name = obj.name(_CLASS, "letters and digits with a capital first")
+    name = obj.name(_CLASS, "start with a capital, then use letters and digits")
     about = _required_text(obj)
     values, parts = [], []
     for path, value in obj.objects("values"):
         one = SpecObject(reading, path, value)
         number, kip, retriable = _whole(one, "value"), _whole(one, "kip"), value.get("retriable")
-        member = one.name(_MEMBER, "capitals, digits and underscores with a capital first")
+        member = one.name(_MEMBER, "start with a capital, then use capitals, digits and underscores")
         text = _required_text(one)
         if number is not None and "name" not in one.broken:
             values.append(EnumValue(number, member, text, kip, retriable if isinstance(retriable, bool) else None))
@@ -104,10 +104,10 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
 
 
 def _required_text(obj: SpecObject) -> str:
-    """What is said about it, which must not be blank."""
+    """Its `about`, which must not be blank."""
     about = obj.about()
     if "about" not in obj.broken and "about" in obj.value and not about.strip():
-        obj.report("about", "enum-text", "'about' is blank; say what it stands for")
+        obj.report("about", "enum-text", "'about' is blank; say what it means")
     return about
 
 

@@ -1,4 +1,4 @@
-"""Station two: a document of the right shape becomes a draft, with every default of the language filled in."""
+"""Stage two of reading: a document that fits the JSON Schema becomes a draft, with every default of the language."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNKNOWN_TYPE = FieldType("bytes")
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What parsing gave: the draft, unless the document is no object at all, and what could not be read."""
+    """The result of parsing: the draft, unless the document is not an object, and what could not be read."""
 
     draft: Draft | None
     problems: tuple[Problem, ...]
@@ -78,7 +78,7 @@ class _Parser:
     def draft(self) -> Draft:
         assert isinstance(self.reading.document.value, dict)
         obj = SpecObject(self.reading, (), self.reading.document.value)
-        name = obj.name(_CAPITALISED, "letters and digits with a capital first")
+        name = obj.name(_CAPITALISED, "start with a capital, then use letters and digits")
         valid = obj.versions("validVersions", Versions.ALL)
         if "validVersions" in obj.value and "validVersions" not in obj.broken and not obj.filled("validVersions"):
             text = "'validVersions' is blank; write a range such as 0-5, or none"
@@ -118,7 +118,7 @@ class _Parser:
         return Draft(message, obj.part(), (own, *self.bodies))
 
     def _common_struct(self, obj: SpecObject, within: Versions | None) -> None:
-        name = obj.name(_CAPITALISED, "letters and digits with a capital first, as struct names have")
+        name = obj.name(_CAPITALISED, "start with a capital, then use letters and digits")
         versions = obj.versions("versions", Versions.ALL)
         if "versions" not in obj.broken and not obj.filled("versions"):
             obj.report("versions", "version-syntax", "'versions' is blank; write a range such as 0+")
@@ -133,7 +133,7 @@ class _Parser:
         """Read a field of a struct that exists `within` some versions, and the struct that it brings along."""
         if self.is_layout:
             refuse_foreign(obj)
-        name = obj.name(_ALPHANUMERIC, "letters and digits with a letter first")
+        name = obj.name(_ALPHANUMERIC, "start with a letter, then use letters and digits")
         type_ = _type(obj)
         override = _override(obj)
         flexible = self.flexible if override is None else override
@@ -238,7 +238,7 @@ def _versions_and_tag(
         if "taggedVersions" in obj.broken:
             obj.broken.add("versions")
     elif not has_versions:
-        text = '\'versions\' is missing; add it, as in "versions": "0+" (only a tagged field can do without)'
+        text = '\'versions\' is missing; add it, as in "versions": "0+" (only a tagged field may omit it)'
         obj.report("versions", "versions-missing", text)
     return versions, tag, tagged
 
@@ -269,7 +269,7 @@ def _encodings(obj: SpecObject, property_: str, versions: Versions) -> tuple[tup
         try:
             range_ = Versions.parse(key)
             if range_.is_empty:
-                raise ValueError("'none' names no version; leave it out")
+                raise ValueError("'none' is not a version; leave it out")
         except ValueError as error:
             obj.report(property_, "version-syntax", str(error), key)
             continue

@@ -1,4 +1,4 @@
-"""Part of station two: the properties of a field that only layouts have, and those that layouts do not have."""
+"""Part of stage two: the properties of a field that only layouts have, and those that layouts do not have."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _constant(obj: SpecObject) -> int | str | None:
     if text is None or text.strip() == VERSION:
         return text and VERSION
     if not _INTEGER.fullmatch(text):
-        obj.report("constant", "constant-value", f"{text!r} is no constant; write a whole number, or {VERSION}")
+        obj.report("constant", "constant-value", f"{text!r} is not a constant; write a whole number, or {VERSION}")
         return None
     return int(text, 0) if "x" in text.lower() else int(text)
 
@@ -66,12 +66,12 @@ def _bits(obj: SpecObject) -> Iterator[BitsSpec]:
     if "bits" in obj.broken:
         return
     if obj.value.get("bits") == []:
-        obj.report("bits", "bits-range", "'bits' is an empty list; name some bits, or leave it out")
+        obj.report("bits", "bits-range", "'bits' is an empty list; give a name to some bits, or leave it out")
     for path, item in obj.objects("bits"):
         name, index = str(item.get("name", "")), path[-1]
         below = () if index == "bits" else (index,)
         if not _NAME.fullmatch(name):
-            text = f"{name!r} is no name here; write letters and digits with a letter first"
+            text = f"{name!r} is not a valid name; start with a letter, then use letters and digits"
             obj.report("bits", "name-form", text, *below, "name")
             continue
         try:

@@ -127,9 +127,9 @@ def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path) -> None:
         (["generate", "my_protocol", "--out", "my_protocol/FooRequest.json"], "FooRequest.json"),
         (["check"], "name a folder of specs"),
         (["generate"], "name a folder of specs"),
-        (["rules", "no-such-rule"], "there is no rule named no-such-rule"),
+        (["rules", "no-such-rule"], "unknown rule no-such-rule"),
         (["new", "lower"], "'lower' cannot be a message's name"),
-        (["new", "Foo", "--type", "message"], "'message' is no message type"),
+        (["new", "Foo", "--type", "message"], "'message' is not a message type"),
         (["explode"], "No such command"),
     ],
 )

@@ -130,7 +130,7 @@ def test_reorder_names_the_field_that_moved_and_its_neighbours(tmp_path: Path) -
     assert (found.rule.id, found.path, found.change) == (
         "field-moved",
         "Probe.Delta",
-        "stood behind Gamma, now stands first",
+        "was after Gamma, is now first",
     )
 
 

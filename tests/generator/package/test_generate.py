@@ -102,7 +102,7 @@ def test_lost_files_come_back(lost: str, specs: Path, package: Path) -> None:
     assert content(package) == before
 
 
-def test_a_broken_manifest_is_made_anew(specs: Path, package: Path) -> None:
+def test_a_broken_manifest_is_mutable(specs: Path, package: Path) -> None:
     generate(specs, package)
     before = content(package)
     for text in ("", "{", "[]", '{"generator": 1, "specs": {"a": 2}}', before[FILE_NAME].replace("api_key", "apikey")):

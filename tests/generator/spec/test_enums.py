@@ -145,7 +145,7 @@ def test_a_package_without_enums_has_no_module_of_them(tmp_path: Path, monkeypat
     assert {field.enum for field in cls.FIELDS} == {None}
 
 
-def test_only_the_module_of_enums_is_made_anew_for_an_enum(specs: Path, package: Path) -> None:
+def test_only_the_module_of_enums_is_mutable_for_an_enum(specs: Path, package: Path) -> None:
     generate(specs, package)
     assert find_changes(specs, package, package.name, lambda done, total: None).is_up_to_date
     file = specs / "Light.enum.json"
@@ -174,7 +174,7 @@ def test_the_module_goes_with_the_last_enum(specs: Path, package: Path) -> None:
     assert not (package / ENUMS_FILE).exists()
 
 
-def test_a_damaged_module_of_enums_is_made_anew(specs: Path, package: Path) -> None:
+def test_a_damaged_module_of_enums_is_mutable(specs: Path, package: Path) -> None:
     generate(specs, package)
     text = (package / ENUMS_FILE).read_text()
     (package / ENUMS_FILE).write_text(text.replace("RED = 3", "RED = 4"))

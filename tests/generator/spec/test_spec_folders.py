@@ -111,7 +111,7 @@ def test_problem_is_one_line_with_place_path_rule_and_advice(tmp_path: Path) -> 
     (problem,) = _check(tmp_path, text).problems
     assert str(problem) == (
         "Probe.json:5:59: Probe.Alpha: unknown-property: "
-        "there is no property 'nullableVersion' here; did you mean nullableVersions?"
+        "unknown property 'nullableVersion'; did you mean nullableVersions?"
     )
 
 

@@ -34,7 +34,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
     [
         (
             ['{"name": "Magic", "type": "int8", "versions": "0+",\n"constant": "two"}'],
-            "6:13: Probe.Magic: constant-value: 'two' is no constant; write a whole number, or version",
+            "6:13: Probe.Magic: constant-value: 'two' is not a constant; write a whole number, or version",
         ),
         (
             ['{"name": "Flags", "type": "int8", "versions": "0+", "bits": [\n{"name": "Two", "bits": "2-1"}]}'],
@@ -42,11 +42,11 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
         ),
         (
             ['{"name": "Flags", "type": "int8", "versions": "0+", "bits": [\n{"name": "Two", "bits": "low"}]}'],
-            "6:25: Probe.Flags: bits-range: 'low' names no bits; write one such as 4, or a range such as 0-2",
+            "6:25: Probe.Flags: bits-range: 'low' is not a bit or a range of bits; write 4 or 0-2, for example",
         ),
         (
             ['{"name": "Flags", "type": "int8", "versions": "0+",\n"bits": {"name": "2", "bits": 1}}'],
-            "6:18: Probe.Flags: name-form: '2' is no name here; write letters and digits with a letter first",
+            "6:18: Probe.Flags: name-form: '2' is not a valid name; start with a letter, then use letters and digits",
         ),
         (
             [FLAGS.replace("1-2", "7-8")],
@@ -82,7 +82,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
                 '{"name": "Alpha", "type": "[]Inner", "versions": "0+", "fields": [\n' + ALPHA + ', {"name": "Rest",\n'
                 '"type": "bytes", "versions": "0+", "size": "rest"}]}'
             ],
-            "5:31: Probe.Alpha: endless-element: in version 0, nothing tells where an element ends: "
+            "5:31: Probe.Alpha: endless-element: in version 0, the end of an element is unknown: "
             "Inner goes on to the end; give it a sizeOf before its rest",
         ),
     ],

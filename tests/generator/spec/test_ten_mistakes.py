@@ -38,7 +38,7 @@ OF_THE_REQUEST = [
     "10:34: ProbeRequest.GroupId: type-syntax: ",
     "11:69: ProbeRequest.Count: default-value: ",
     "12:78: ProbeRequest.IsNew: nullable-type: ",
-    "13:44: ProbeRequest.Topics: unknown-property: there is no property 'version' here; did you mean versions?",
+    "13:44: ProbeRequest.Topics: unknown-property: unknown property 'version'; did you mean versions?",
     "14:72: ProbeRequest.Topics.Size: encoding-width: ",
     "15:17: ProbeRequest.Topics.size: field-name-clash: ",
 ]

@@ -81,10 +81,10 @@ def registry_with(package: str, spec: MessageSpec) -> Registry:
     """
     registry = registry_of(package)
     if spec.name not in registry.names():
-        raise SamplesError(f"{package}: has no {spec.name}; name the package that has with --package")
+        raise SamplesError(f"{package}: has no {spec.name}; give the package that has it with --package")
     entry = registry.entry(spec.name)
     if not entry.versions:
-        raise SamplesError(f"{package}: {spec.name} is retired there, and no class can read its messages")
+        raise SamplesError(f"{package}: {spec.name} is retired there, so no class can read its messages")
     if entry.api_key != spec.api_key:
         raise SamplesError(
             f"{package}: {spec.name} has the API key {entry.api_key} there, not {spec.api_key} as in the spec"
@@ -119,7 +119,7 @@ def read_samples(
         except CaptureError as error:
             raise SamplesError(str(error)) from None
     if version is not None and not reader.has_json:
-        raise SamplesError(f"{paths[0]}: --version is for JSON lines; frames tell their versions themselves")
+        raise SamplesError(f"{paths[0]}: --version is for JSON lines; frames contain their versions")
     reader.flush()
     return reader.samples
 
@@ -184,7 +184,7 @@ class _Reader:
                 raise SamplesError(f"{place}: a frame cannot have {size} bytes; is this a file of request frames?")
             frame = read_at_most(stream, min(size, LARGEST_FRAME + 1))
             if len(frame) > LARGEST_FRAME:
-                raise SamplesError(f"{place}: a frame of {size} bytes; it may have {LARGEST_FRAME} at most")
+                raise SamplesError(f"{place}: a frame of {size} bytes; the limit is {LARGEST_FRAME}")
             if len(frame) < size:
                 raise SamplesError(f"{place}: a frame of {size} bytes starts here, but only {len(frame)} are left")
             start += _SIZE_BYTES + size
@@ -217,7 +217,7 @@ class _Reader:
             number += 1
             place = f"{path}:{number}"
             if len(line) > LONGEST_JSON_LINE:
-                raise SamplesError(f"{place}: a line may have {LONGEST_JSON_LINE} bytes at most; give frames")
+                raise SamplesError(f"{place}: the line is longer than {LONGEST_JSON_LINE} bytes; give frames")
             if not line.strip():
                 continue
             entry = json_object(place, line)
@@ -226,7 +226,7 @@ class _Reader:
                 version, value = whole_number(place, entry, "version", *_INT16), entry["message"]
             if version is None:
                 wrapped = '{"version": 0, "message": {...}}'
-                raise SamplesError(f"{place}: no version is told; give --version, or write {wrapped}")
+                raise SamplesError(f"{place}: no version is given; give --version, or write {wrapped}")
             try:
                 message = self.registry.message(self.spec.name, version).from_json(cast("dict[str, object]", value))
                 size = message.encoded_size()
@@ -237,6 +237,6 @@ class _Reader:
 
     def _need_frames(self, path: Path, types: tuple[str, ...]) -> None:
         if self.spec.type not in types:
-            what = "requests and responses" if len(types) > 1 else "requests, as responses do not tell what they are"
+            what = "requests and responses" if len(types) > 1 else "requests, since a response does not say what it is"
             hint = "give JSON lines" if self.spec.type != "response" else "give a capture or JSON lines"
-            raise SamplesError(f"{path}: such samples hold only {what}; {self.spec.name} is none ({hint})")
+            raise SamplesError(f"{path}: such samples contain only {what}, which {self.spec.name} is not ({hint})")

@@ -105,7 +105,7 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
         AdviceError: the samples have values that the spec has no field for, or it has no version.
     """
     if spec.valid_versions.is_empty:
-        raise AdviceError(f"{spec.name} is retired: it has no versions, and gets none")
+        raise AdviceError(f"{spec.name} is retired: it has no versions")
     counted = dict(counts.fields)
     fields = []
     for field, places in _integer_fields(spec).items():

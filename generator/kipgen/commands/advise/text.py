@@ -100,7 +100,7 @@ def _heading(advice: Advice, samples: Samples) -> Text:
 
 def _left_out(samples: Samples) -> Iterator[Text]:
     if samples.others:
-        yield Text(f"{counted(samples.others, 'frame')} of other messages passed over", style="dim")
+        yield Text(f"{counted(samples.others, 'frame')} of other messages skipped", style="dim")
     if samples.not_decoded:
         yield from failures(samples)
 
@@ -134,7 +134,7 @@ def _values_table(fields: Sequence[FieldAdvice]) -> Table:
 
 
 def _lengths_table(fields: Sequence[FieldAdvice]) -> Table:
-    table = _table("Bytes of a value as varint, and the share of values that take so many")
+    table = _table("Bytes of a value as varint, with the share of values of that length")
     for name in ("packed", "upacked"):
         table.add_column(name)
     for field in fields:

@@ -60,12 +60,12 @@ def read_allowances(file: Path) -> list[Allowance]:
             raise ValueError(f"it has more than {MAX_BYTES} bytes")
         document = tomllib.loads(data.decode())
     except RecursionError:
-        raise ValueError(f"{file} is not TOML that can be read: too many lists in each other") from None
+        raise ValueError(f"{file} cannot be read as TOML: its lists are nested too deep") from None
     except ValueError as error:  # of TOML, or of UTF-8
         raise ValueError(f"{file} is not TOML: {error}") from None
     tables = document.get("allow", [])
     if set(document) - {"allow"} or not isinstance(tables, list):
-        raise ValueError(f"{file} holds nothing but tables named [[allow]], each with rule, path and reason")
+        raise ValueError(f"{file} may contain only tables named [[allow]], each with rule, path and reason")
     allowances = []
     for number, table in enumerate(tables, start=1):
         where = f"{file}: [[allow]] number {number}"
@@ -73,17 +73,17 @@ def read_allowances(file: Path) -> list[Allowance]:
             raise ValueError(f"{where} must have the keys rule, path and reason, and no others")
         values = [table[key] for key in _KEYS]
         if not all(isinstance(value, str) for value in values):
-            raise ValueError(f"{where}: rule, path and reason are texts in quotes")
+            raise ValueError(f"{where}: rule, path and reason must be strings")
         allowances.append(_allowance(values[0], values[1], values[2], where))
     return allowances
 
 
 def _allowance(rule: str, path: str, reason: str, where: str) -> Allowance:
     if not (rule and path and reason.strip()):
-        raise ValueError(f"{where} lacks a rule, a path or a reason; write 'rule:Message.Field=why it is fine'")
+        raise ValueError(f"{where} lacks a rule, a path or a reason; write 'rule:Message.Field=reason'")
     if rule not in BY_ID:
         hint = did_you_mean(rule, BY_ID) or "; see kipgen rules --brief"
-        raise ValueError(f"{where}: there is no rule named {rule}{hint}")
+        raise ValueError(f"{where}: no rule is named {rule}{hint}")
     return Allowance(rule, path, reason)
 
 

@@ -60,7 +60,7 @@ def compat(
     from kipgen.commands.compat.allow import with_allowances
 
     if as_json and sarif == "-":
-        fail("--json and --sarif - both want standard output; give --sarif a file")
+        fail("--json and --sarif - both write to standard output; give --sarif a file")
     try:
         allowances = _allowances(allow or [], allow_file)
     except ValueError as error:
@@ -69,9 +69,9 @@ def compat(
     findings, unused = with_allowances((finding for one in compared for finding in one.findings), allowances)
     messages = sum(one.messages for one in compared)
     if any(one.is_history_cut for one in compared):
-        ERR.print("the clone is shallow: tags of older revisions are not seen; fetch the whole history")
+        ERR.print("the clone is shallow, so tags of older revisions are not checked; fetch the whole history")
     for allowance in unused:
-        ERR.print(f"allowed, but not found: {one_line(f'{allowance.rule}:{allowance.path}')}; take it out")
+        ERR.print(f"allowed, but not found: {one_line(f'{allowance.rule}:{allowance.path}')}; remove the allowance")
     if sarif:
         _write_sarif(sarif, findings)
     if as_json:

@@ -61,8 +61,8 @@ def compare_items(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change
 def _switched(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
     """The fields that are tagged on one side and plain on the other."""
     for before, after, text in (
-        (old.tagged, new.plain, "a tagged field before, a plain one now"),
-        (old.plain, new.tagged, "a plain field before, a tagged one now"),
+        (old.tagged, new.plain, "was a tagged field, is now a plain one"),
+        (old.plain, new.tagged, "was a plain field, is now a tagged one"),
     ):
         later = {item.name: item for item in after}
         for item in before:
@@ -82,7 +82,7 @@ def _compare_plain(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Chang
     moved = _moved([item.name for item, _ in both], [item.name for item in after if item.name in names])
     for item, now in both:
         if item.name in moved:
-            text = f"stood {_position(item, before)}, now stands {_position(now, after)}"
+            text = f"was {_position(item, before)}, is now {_position(now, after)}"
             yield pair.change("field-moved", item.name, text, *_spots(item, now))
     stays = names - moved
     for gone, come in zip(_gaps(before, stays, names), _gaps(after, stays, names), strict=True):
@@ -101,7 +101,7 @@ def _moved(before: list[str], after: list[str]) -> set[str]:
 
 def _position(item: WireItem, items: Sequence[WireItem]) -> str:
     index = items.index(item)
-    return f"behind {items[index - 1].name}" if index else "first"
+    return f"after {items[index - 1].name}" if index else "first"
 
 
 def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str]) -> list[list[WireItem]]:
@@ -202,10 +202,10 @@ def _type_text(item: WireItem) -> str:
 
 def _compare_forms(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
     if old.nullable != new.nullable:
-        text = "may no longer be null" if old.nullable else "may be null now"
+        text = "may no longer be null" if old.nullable else "may now be null"
         yield pair.change("nullability-changed", new.name, text, *_spots(old, new, "nullableVersions"))
     if old.compact != new.compact:
-        text = f"its length was {_length(old)}, now is {_length(new)}"
+        text = f"its length was {_length(old)}, is now {_length(new)}"
         yield pair.change("length-form-changed", new.name, text, *_spots(old, new, "flexibleVersions"))
     if old.encoding != new.encoding and old.type and new.type:
         text = f"encoding {old.encoding} became {new.encoding}"
@@ -232,10 +232,10 @@ def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Ch
         text = f"default {_default_text(was.default)} became {_default_text(now.default)}"
         yield pair.change(rule, new.name, text, *_spots(old, new, "default"))
     if was.ignorable != now.ignorable:
-        text = "is ignorable now" if now.ignorable else "is no longer ignorable"
+        text = "is now ignorable" if now.ignorable else "is no longer ignorable"
         yield pair.change("ignorable-changed", new.name, text, *_spots(old, new, "ignorable"))
     if was.map_key != now.map_key:
-        text = "is part of the key now" if now.map_key else "is no longer part of the key"
+        text = "is now part of the key" if now.map_key else "is no longer part of the key"
         yield pair.change("map-key-changed", new.name, text, *_spots(old, new, "mapKey"))
     if was.entity_type != now.entity_type:
         text = f"entityType {was.entity_type or 'unknown'} became {now.entity_type or 'unknown'}"
@@ -254,7 +254,7 @@ def _compare_structs(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Chang
     was, now = _struct(old), _struct(new)
     if was is None or now is None or was.name == now.name:
         return
-    text = f"struct {was.name} became {now.name}; the bytes do not tell its name"
+    text = f"struct {was.name} became {now.name}; the name is not part of the bytes"
     if now.is_common:
         path = f"{_message(pair)}.{now.name}"
         yield Change("struct-renamed", path, text, Spot(now.location), Spot(was.location), frozenset({pair.version}))

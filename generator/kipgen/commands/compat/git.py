@@ -64,7 +64,7 @@ def find_commit(path: Path, name: str) -> Commit:
     try:
         id_ = _run(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except GitError:
-        hint = "; the clone is shallow, fetch it whole" if is_shallow else ""
+        hint = "; the clone is shallow; fetch the whole history" if is_shallow else ""
         raise GitError(f"the repository of {path} has no revision {name!r}{hint}") from None
     return Commit(root.resolve(), id_.decode().strip(), name, is_shallow)
 
@@ -153,7 +153,7 @@ def _run(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=_SECONDS, env=environment)
     except FileNotFoundError:
-        raise GitError("git is needed to compare with a revision, and there is none; install it") from None
+        raise GitError("git is needed to compare with a revision, but it is not installed") from None
     except subprocess.TimeoutExpired:
         raise GitError(f"git {arguments[0]} takes more than {_SECONDS} seconds") from None
     if done.returncode:

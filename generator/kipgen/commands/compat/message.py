@@ -55,7 +55,7 @@ def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
     elif not after.is_empty:
         yield change("versions-added", "validVersions", f"validVersions none became {after}")
     if new.latest_version_unstable and not old.latest_version_unstable and after.highest <= before.highest:
-        text = f"version {after.highest} was released and is called unstable now"
+        text = f"version {after.highest} was released and is now called unstable"
         yield change("released-made-unstable", "latestVersionUnstable", text)
 
 

@@ -30,7 +30,7 @@ class Compared:
     """What a comparison gave."""
 
     findings: tuple[Finding, ...]
-    """By file and place."""
+    """By file and location."""
     messages: int
     """How many messages both sides have."""
     is_history_cut: bool = False

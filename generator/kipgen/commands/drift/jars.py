@@ -58,10 +58,10 @@ def read_release(jars: Sequence[Path]) -> dict[str, Published]:
             there = release.setdefault(draft.message.name, Published(_origin(jar), draft))
             if there.draft is not draft:
                 first = there.draft.part.document.file
-                raise JarError(f"{display}: {draft.message.name} is in {first} too; give the jars of one release")
+                raise JarError(f"{display}: {draft.message.name} is also in {first}; give the jars of one release")
     if not release:
         names = ", ".join(map(str, jars))
-        raise JarError(f"{names}: no message specs inside; give jars of Kafka's, such as kafka-clients-4.4.0.jar")
+        raise JarError(f"{names}: no message specs inside; give jars of Kafka, such as kafka-clients-4.4.0.jar")
     return release
 
 
@@ -69,7 +69,7 @@ def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
     """Every spec in a jar: its name for people, and its text."""
     try:
         if jar.exists() and not jar.is_file():
-            raise JarError(f"{jar}: is not a file; give a jar of Kafka's, such as kafka-clients-4.4.0.jar")
+            raise JarError(f"{jar}: is not a file; give a jar of Kafka, such as kafka-clients-4.4.0.jar")
         with zipfile.ZipFile(jar) as archive:
             for entry in sorted(archive.infolist(), key=lambda it: it.filename):
                 if not _SPEC.fullmatch(entry.filename):
@@ -78,7 +78,7 @@ def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
                 with archive.open(entry) as stream:
                     data = stream.read(min(MAX_BYTES, limit) + 1)
                 if len(data) > min(MAX_BYTES, limit):
-                    raise JarError(f"{display}: the specs are larger than any of Kafka's; is this one of its jars?")
+                    raise JarError(f"{display}: the specs are larger than those of any Kafka; is this its jar?")
                 limit -= len(data)
                 yield display, _text(data, display)
     except JarError:
@@ -108,6 +108,6 @@ def _origin(jar: Path) -> str:
     match = _VERSIONED_NAME.fullmatch(jar.name)
     name = match["name"] if match else jar.stem
     if not _PLAIN_NAME.fullmatch(name):
-        text = f"{name!r} is not a name; call the jar as Kafka does, such as kafka-clients-4.4.0.jar"
+        text = f"{name!r} is not a plain name; name the jar as Kafka does, such as kafka-clients-4.4.0.jar"
         raise JarError(f"{jar}: {text}")
     return name

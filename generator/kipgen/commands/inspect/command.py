@@ -48,7 +48,7 @@ def inspect(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to look at in a browser.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show what each byte of a message means; exit 1 if the bytes are at fault, and show where."""
+    """Show what each byte of a message means; exit 1 if the bytes are wrong, and show where."""
     try:
         inspection = _inspection(words or [], request, response, package)
     except ValueError as error:  # KipwireError is one
@@ -69,7 +69,7 @@ def _inspection(words: list[str], request: bool, response: tuple[str, int] | Non
     """Look up what is to be read, then read it.
 
     Raises:
-        ValueError: the command line does not tell what to read, or names something that is not there.
+        ValueError: the command line does not say what to read, or names something that does not exist.
     """
     from kipgen.commands.inspect.input import read_input
     from kipgen.commands.inspect.tree import inspect_message, inspect_request, inspect_response
@@ -90,7 +90,7 @@ def _inspection(words: list[str], request: bool, response: tuple[str, int] | Non
         raise ValueError("give name and version of a message, or --request, or --response; see kipgen inspect --help")
     name, version, *words = words
     if not version.isascii() or not version.isdigit():
-        raise ValueError(f"{version!r} is not a version of {name}: a number is due, as in MetadataResponse 12")
+        raise ValueError(f"{version!r} is not a version of {name}; write a number, as in MetadataResponse 12")
     return inspect_message(registry.message(name, int(version)), read_input(words))
 
 

@@ -33,14 +33,14 @@ def read_input(words: list[str]) -> bytes:
     data = parse_hex(text)
     if data is None:
         short = text if len(text) <= 40 else f"{text[:40]}..."
-        raise ValueError(f"{short!r} is neither a file nor hex text, which has two digits for each byte")
+        raise ValueError(f"{short!r} is neither a file nor hex text with two digits for each byte")
     return data
 
 
 def _read(stream: BinaryIO, name: str) -> bytes:
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ValueError(f"{name}: has more than {MAX_BYTES} bytes; give one message or frame")
+        raise ValueError(f"{name}: is longer than {MAX_BYTES} bytes, the limit; give one message or frame")
     return data
 
 

@@ -197,7 +197,7 @@ def _read_frame(data: bytes, size: int | None, contents_at: Callable[[bytes, int
 def _expect_size(body: type[Message], size: int, data: bytes) -> None:
     there = len(data) - _SIZE.size
     if size > there:
-        reason = f"the frame's size is {size}, {there} bytes follow it"
+        reason = f"the frame's size is {size}, but {there} bytes follow it"
         raise DecodeError(body.NAME, body.VERSION, "", len(data), reason)
     if size < there:
         reason = left_over(there - size, f"the frame of {counted(size, 'byte')}")

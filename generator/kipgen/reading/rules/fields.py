@@ -1,4 +1,4 @@
-"""What a field's properties demand of each other, and fields of one struct of each other."""
+"""Rules between the properties of a field, and between the fields of a struct."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fields_on_primitive(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 @field_rule(
     needs=("type",),
-    summary="There are no arrays of records.",
+    summary="An array cannot have records as elements.",
     good=spec(field_of("records")),
     bad=spec(field_of("[]records")),
 )
@@ -89,7 +89,7 @@ def zero_copy_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def flexible_override_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.spec.flexible_versions is not None and str(field.spec.type) not in ("string", "bytes"):
-        text = f"{field.spec.type} has no flexibleVersions of its own; leave it out, only string and bytes have"
+        text = f"{field.spec.type} cannot have flexibleVersions; leave it out, only string and bytes can have it"
         yield Finding(field.part, text, "flexibleVersions")
 
 
@@ -103,7 +103,7 @@ def flexible_override_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 def flexible_override_range(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
     override, whole = field.spec.flexible_versions, draft.message.flexible_versions
     if override is not None and not whole.contains(override) and str(field.spec.type) in ("string", "bytes"):
-        text = f"flexibleVersions {override} reaches beyond the message's {whole}; write a part of those, or none"
+        text = f"flexibleVersions {override} is not within the message's {whole}; write a range within it, or none"
         yield Finding(field.part, text, "flexibleVersions")
 
 
@@ -142,8 +142,8 @@ def _never_present(field: FieldDraft, what: str) -> Iterator[Finding]:
     if field.present is None or field.within is None:
         return
     if field.present.is_empty and not field.within.is_empty:
-        versions = f"its versions are {field.spec.versions}, those around it {field.within}"
-        text = f"the {what} exists in no version: {versions}; widen its versions, or remove it"
+        versions = f"its versions are {field.spec.versions}, those of what contains it {field.within}"
+        text = f"the {what} does not exist in any version: {versions}; widen its versions, or remove it"
         yield Finding(field.part, text, "versions")
 
 
@@ -173,7 +173,7 @@ def map_key_at_top(draft: Draft) -> Iterator[Finding]:
 )
 def map_key_tagged(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.spec.map_key and field.spec.tag is not None:
-        yield Finding(field.part, "a tagged field cannot be a mapKey; take the tag or the mapKey away", "mapKey")
+        yield Finding(field.part, "a tagged field cannot be a mapKey; remove the tag or the mapKey", "mapKey")
 
 
 @body_rule(
@@ -201,7 +201,7 @@ def map_key_without_array(body: Body, draft: Draft) -> Iterator[Finding]:
 )
 def duplicate_field(body: Body, _: Draft) -> Iterator[Finding]:
     for field, first in repeated(_named(body), lambda it: it.spec.name):
-        text = f"the name was taken in line {first.part.location().line}; choose another, even in other versions"
+        text = f"line {first.part.location().line} already has this name; choose another, even for other versions"
         yield Finding(field.part, text)
 
 

@@ -1,4 +1,4 @@
-"""What Kafka's own generator minds beyond the language: rules for specs that are to go upstream (`--kafka`)."""
+"""What Kafka's own generator rejects beyond the language: rules for specs that are contributed to Kafka (`--kafka`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_JAVA_INT = 2**31 - 1
 )
 def kafka_layout(draft: Draft) -> Iterator[Finding]:
     if draft.message.is_layout:
-        yield Finding(draft.part, "Kafka's generator refuses the type layout; it is for kipwire alone", "type")
+        yield Finding(draft.part, "Kafka's generator rejects the type layout; only kipwire knows it", "type")
 
 
 @draft_rule(
@@ -36,7 +36,7 @@ def kafka_layout(draft: Draft) -> Iterator[Finding]:
 def kafka_about(draft: Draft) -> Iterator[Finding]:
     for body in draft.bodies:
         if body.kind in ("message", "common") and "about" in body.part.given:
-            yield Finding(body.part, "Kafka's generator refuses about here; write a comment instead", "about")
+            yield Finding(body.part, "Kafka's generator rejects about here; write a comment instead", "about")
 
 
 @draft_rule(
@@ -49,7 +49,7 @@ def kafka_reserved_tags(draft: Draft) -> Iterator[Finding]:
     holders = [body.part for body in draft.bodies if body.kind in ("message", "common")]
     for part in (*holders, *(field.part for field in draft.fields)):
         if "reservedTags" in part.given:
-            yield Finding(part, "Kafka's generator refuses reservedTags; write a comment instead", "reservedTags")
+            yield Finding(part, "Kafka's generator rejects reservedTags; write a comment instead", "reservedTags")
 
 
 @field_rule(
@@ -60,7 +60,7 @@ def kafka_reserved_tags(draft: Draft) -> Iterator[Finding]:
 )
 def kafka_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if "encoding" in field.part.given:
-        yield Finding(field.part, "Kafka's generator refuses encoding; leave it out", "encoding")
+        yield Finding(field.part, "Kafka's generator rejects encoding; leave it out", "encoding")
 
 
 @field_rule(
@@ -71,7 +71,7 @@ def kafka_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def kafka_element_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if "elementEncoding" in field.part.given:
-        yield Finding(field.part, "Kafka's generator refuses elementEncoding; leave it out", "elementEncoding")
+        yield Finding(field.part, "Kafka's generator rejects elementEncoding; leave it out", "elementEncoding")
 
 
 @field_rule(
@@ -102,9 +102,9 @@ def kafka_nested_versions(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 def kafka_default_literal(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     default = field.spec.default
     if field.spec.type.element == "uint32" and isinstance(default, int) and default > _MAX_JAVA_INT:
-        yield Finding(field.part, f"{default} is no int in Java; write at most {_MAX_JAVA_INT}", "default")
+        yield Finding(field.part, f"{default} is not an int in Java; write at most {_MAX_JAVA_INT}", "default")
     elif isinstance(default, str) and (not default.isprintable() or '"' in default or "\\" in default):
-        text = "quotes, backslashes and control characters in a default give Java that does not compile"
+        text = "quotes, backslashes and control characters in a default make Java that does not compile"
         yield Finding(field.part, f"{text}; write the default without them", "default")
 
 

@@ -1,4 +1,4 @@
-"""What the structs of a layout demand of the fields that use them."""
+"""Rules between the structs of a layout and the fields that use them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _Structs = dict[str, "Body"]
 _VersionSet = int
-"""A set of versions as a number: bit n stands for version n."""
+"""A set of versions as a number: bit n is version n."""
 
 
 _ID = field_of("int32", "Id")
@@ -25,7 +25,7 @@ _REST = field_of("bytes", "Leaf", size="rest")
 
 
 @layout_rule(
-    summary="The elements of a sorted array have one mapKey: an integer, string or bytes that is always there.",
+    summary="The elements of a sorted array have one mapKey: an integer, string or bytes that is always present.",
     good=layout(field_of("[]Inner", sorted=True, fields=[field_of("int32", "Id", mapKey=True)])),
     bad=layout(field_of("[]Inner", sorted=True, fields=[_ID])),
 )
@@ -44,18 +44,18 @@ def _fault_of_keys(field: FieldDraft, keys: list[FieldDraft]) -> str | None:
     """What is wrong with the keys by which the elements of an array are to be sorted."""
     struct = field.spec.type.element
     if not keys:
-        return f"no field of {struct} is the mapKey; say which one to sort by"
+        return f"no field of {struct} is a mapKey; mark the one to sort by"
     if len(keys) > 1:
-        return f"{keys[0].spec.name} and {keys[1].spec.name} of {struct} are mapKeys; keep one to sort by"
+        return f"{keys[0].spec.name} and {keys[1].spec.name} of {struct} are both mapKeys; keep the one to sort by"
     name, type_ = keys[0].spec.name, keys[0].spec.type
     if type_.is_array or not (type_.is_integer or type_.element in ("string", "bytes")):
-        return f"{name} is {type_}, which has no order here; sort by an integer, a string or bytes"
-    fault = f"{name} may be absent or null; sort by a field that is always there"
+        return f"{name} is {type_}, which cannot be sorted by; use an integer, a string or bytes"
+    fault = f"{name} may be absent or null; sort by a field that is always present"
     return fault_of_versions(field, keys[0], "array") or (fault if may_be_missing(field, keys[0]) else None)
 
 
 @layout_rule(
-    summary="A struct of a layout takes at least one byte in each version, so that no bytes are never many elements.",
+    summary="A struct of a layout takes at least one byte in each version, so that zero bytes cannot be many elements.",
     good=layout(field_of("[]Inner", fields=[field_of("int8", "Leaf")])),
     bad=layout(field_of("[]Inner", fields=[field_of("int8", "Leaf", versions="1+")])),
 )
@@ -65,12 +65,12 @@ def empty_struct(draft: Draft) -> Iterator[Finding]:
         struct = field.spec.type.element
         empty = _set(existing(field)) & ~filled.get(struct, -1)
         if empty:
-            text = f"{struct} may take no byte in version {_lowest(empty)}"
-            yield Finding(field.part, f"{text}; give it a field that is always there and not a rest", "type")
+            text = f"{struct} may take zero bytes in version {_lowest(empty)}"
+            yield Finding(field.part, f"{text}; give it a field that is always present and not a rest", "type")
 
 
 def _filled(body: Body) -> _VersionSet:
-    """The versions in which a struct surely takes a byte; the structs in it are judged where they stand."""
+    """The versions in which a struct surely takes a byte; nested structs are judged on their own."""
     found = 0
     for field in body.fields:
         if not (is_rest(field) or field.spec.wire.presence_bit or field.spec.wire.size_only_with):
@@ -79,7 +79,7 @@ def _filled(body: Body) -> _VersionSet:
 
 
 @layout_rule(
-    summary="An element that ends in a rest has its own sizeOf before it: otherwise nothing tells where it ends.",
+    summary="An element that ends in a rest has its own sizeOf before it; without one its end is unknown.",
     good=layout(field_of("[]Inner", fields=[_SIZE, _REST])),
     bad=layout(field_of("[]Inner", fields=[_ID, _REST])),
 )
@@ -88,7 +88,7 @@ def endless_element(draft: Draft) -> Iterator[Finding]:
     for field in draft.fields:
         found = _set(existing(field)) & endless.get(field.spec.type.element, 0)
         if field.spec.type.is_array and found:
-            text = f"in version {_lowest(found)}, nothing tells where an element ends: {field.spec.type.element}"
+            text = f"in version {_lowest(found)}, the end of an element is unknown: {field.spec.type.element}"
             yield Finding(field.part, f"{text} goes on to the end; give it a sizeOf before its rest", "type")
 
 
@@ -100,13 +100,13 @@ def endless_element(draft: Draft) -> Iterator[Finding]:
 def endless_struct(draft: Draft) -> Iterator[Finding]:
     endless = _endless(_structs(draft))
     for body in draft.bodies:
-        behind = 0
+        later = 0
         for field in reversed(body.fields):
             present = _set(existing(field))
-            if field.spec.type.is_struct and present & behind & endless.get(field.spec.type.element, 0):
-                text = f"{field.spec.type.element} goes on to the end, but there are fields behind it"
+            if field.spec.type.is_struct and present & later & endless.get(field.spec.type.element, 0):
+                text = f"{field.spec.type.element} goes on to the end, but fields come after it"
                 yield Finding(field.part, f"{text}; move it to the end, or give it a sizeOf before its rest", "type")
-            behind |= present
+            later |= present
 
 
 def _endless(structs: _Structs) -> dict[str, _VersionSet]:
@@ -115,7 +115,7 @@ def _endless(structs: _Structs) -> dict[str, _VersionSet]:
     is_news = True
     while is_news:
         is_news = False
-        for name, body in reversed(structs.items()):  # inner structs mostly come behind outer ones
+        for name, body in reversed(structs.items()):  # inner structs mostly come after outer ones
             found = _goes_on(body, known)
             is_news |= found != known[name]
             known[name] = found

@@ -1,4 +1,4 @@
-"""Tags of fields that are no more: they are listed in `reservedTags`, so that nobody takes them again (KIP-482)."""
+"""Tags of removed fields: they are listed in `reservedTags`, so that they are not used again (KIP-482)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TAG_0 = field_of("int32", versions="2+", taggedVersions="2+", tag=0)
 
 
 @body_rule(
-    summary="A reserved tag is no field's tag: older peers may still send what it once meant (KIP-482).",
+    summary="A field does not use a reserved tag: older peers may still send the field that had it (KIP-482).",
     good=spec(_TAG_0, more='"reservedTags": [1]'),
     bad=spec(_TAG_0, more='"reservedTags": [0]'),
 )
@@ -25,7 +25,7 @@ def reserved_tag_used(body: Body, _: Draft) -> Iterator[Finding]:
     for field in body.fields:
         if field.spec.tag in body.spec.reserved_tags:
             line = body.part.location("reservedTags").line
-            text = f"tag {field.spec.tag} is reserved (line {line}): it once was another field's; choose another"
+            text = f"tag {field.spec.tag} is reserved (line {line}): another field once had it; choose another tag"
             yield Finding(field.part, text, "tag")
 
 
@@ -41,7 +41,7 @@ def reserved_tag_twice(body: Body, _: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    summary="Only a message with flexible versions reserves tags; others never had any (KIP-482).",
+    summary="Only a message with flexible versions reserves tags; others never had tags (KIP-482).",
     good=spec(flexible="2+", more='"reservedTags": [0]'),
     bad=spec(flexible="none", more='"reservedTags": [0]'),
 )
@@ -56,8 +56,8 @@ def reserved_tags_inflexible(draft: Draft) -> Iterator[Finding]:
 
 @field_rule(
     needs=("type", "reservedTags"),
-    summary="reservedTags stand where the fields are: in the message, in a common struct, or in the field "
-    "that brings its struct along.",
+    summary="reservedTags are listed where the fields are: in the message, in a common struct, or in the field "
+    "that defines its struct.",
     good=spec(field_of("Inner", versions="2+", reservedTags=[0], fields=[_TAG_1])),
     bad=spec(field_of("int32", versions="2+", reservedTags=[0])),
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kipgen.reading.draft import Body, Draft, FieldDraft
 
 MAX_STRUCTS = MAX_DEPTH // 2
-"""How deep common structs may stand one in another: as inline ones, which take two levels of a file each."""
+"""How deep common structs may be nested: as deep as inline ones, which take two levels of a file each."""
 
 _SHARED = struct_named("Shared", LEAF)
 
@@ -34,7 +34,7 @@ def _chain(count: int) -> tuple[str, ...]:
 def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
     inline = (body for body in draft.bodies if body.kind == "inline" and not _in_common_struct(body))
     for body, first in repeated((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
-        text = f"{body.spec.name} is used in line {first.part.location('type').line} already"
+        text = f"{body.spec.name} is already used in line {first.part.location('type').line}"
         yield Finding(body.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
 
 
@@ -60,7 +60,7 @@ def inline_in_common(draft: Draft) -> Iterator[Finding]:
 def common_struct_fields(draft: Draft) -> Iterator[Finding]:
     for field, struct in _common_uses(draft):
         if field.fields_given:
-            text = f"{struct.spec.name} is a common struct (line {struct.part.location().line}), with its fields there"
+            text = f"{struct.spec.name} is a common struct (line {struct.part.location().line}) with its own fields"
             yield Finding(field.part, f"{text}; leave these out", "fields")
 
 
@@ -93,11 +93,11 @@ def recursive_struct(draft: Draft) -> Iterator[Finding]:
         if circle and reported.isdisjoint(circle):
             reported.update(circle)
             way = " -> ".join((*circle, name))
-            yield Finding(struct.part, f"{name} contains itself ({way}); take one of these fields out")
+            yield Finding(struct.part, f"{name} contains itself ({way}); remove one of these fields")
 
 
 @draft_rule(
-    summary=f"Common structs stand one in another at most {MAX_STRUCTS} deep.",
+    summary=f"Common structs are nested at most {MAX_STRUCTS} levels deep.",
     good=spec(field_of("S1"), common=_chain(MAX_STRUCTS)),
     bad=spec(field_of("S1"), common=_chain(MAX_STRUCTS + 1)),
 )
@@ -105,8 +105,8 @@ def struct_depth(draft: Draft) -> Iterator[Finding]:
     common = draft.common
     for name, depth in _depths(common).items():
         if depth == MAX_STRUCTS + 1:  # those that use it are too deep because of it
-            text = f"in {name} structs stand one in another {depth} deep, and {MAX_STRUCTS} is the most"
-            yield Finding(common[name].part, f"{text}; put the fields of some into the struct that uses them")
+            text = f"{name} nests structs {depth} levels deep; the limit is {MAX_STRUCTS}"
+            yield Finding(common[name].part, f"{text}; move the fields of an inner struct into the one that uses it")
 
 
 @draft_rule(
@@ -119,24 +119,24 @@ def duplicate_struct(draft: Draft) -> Iterator[Finding]:
         if body.kind == "common" and "name" not in body.part.broken:
             first = draft.common[body.spec.name]
             if first is not body:
-                text = f"there is a common struct of this name in line {first.part.location().line}; rename one"
+                text = f"the common struct in line {first.part.location().line} already has this name; rename one"
                 yield Finding(body.part, text)
 
 
 @draft_rule(
-    summary="A struct is not named as its message: both become classes of one module.",
+    summary="A struct does not have the name of its message: both become classes of one module.",
     good=spec(field_of("ProbeAlpha", fields=[])),
     bad=spec(field_of("Probe", fields=[])),
 )
 def struct_name_clash(draft: Draft) -> Iterator[Finding]:
     for body in draft.bodies:
         if body.kind in ("inline", "common") and body.spec.name == draft.message.name and body.spec.name:
-            text = f"{body.spec.name} is the message's name; give the struct another"
+            text = f"{body.spec.name} is the name of the message; give the struct another name"
             yield Finding(body.part, text, "type" if body.kind == "inline" else "name")
 
 
 @draft_rule(
-    summary="A struct has a definition. Without one it is empty, which is mostly a slip such as INT32 for int32.",
+    summary="A struct has a definition. Without one it is empty, which is usually a typo such as INT32 for int32.",
     good=spec(field_of("Inner", fields=[])),
     bad=spec(field_of("INT32")),
     severity="warning",
@@ -150,7 +150,7 @@ def undefined_struct(draft: Draft) -> Iterator[Finding]:
         if body.part.broken.isdisjoint(("type", "fields")):
             name = body.spec.name
             hint = f"write {name.lower()} for the primitive" if name.lower() in TYPES else "give it fields"
-            text = f"the struct {name} is not defined and taken as empty; {hint}"
+            text = f"the struct {name} is not defined, so it is empty; {hint}"
             yield Finding(body.part, text, "type")
 
 
@@ -172,7 +172,7 @@ def _uses(struct: Body, common: dict[str, Body]) -> set[str]:
 
 
 def _depths(common: dict[str, Body]) -> dict[str, int]:
-    """How deep common structs stand one in another, by the outermost; those that lead into a circle have no depth."""
+    """How deep each common struct nests others; structs that lead into a circle are left out."""
     left = {name: _uses(struct, common) for name, struct in common.items()}
     users: dict[str, list[str]] = {name: [] for name in common}
     for name, used in left.items():
@@ -191,7 +191,7 @@ def _depths(common: dict[str, Body]) -> dict[str, int]:
 
 
 def _way_back(name: str, common: dict[str, Body]) -> tuple[str, ...]:
-    """The common structs on a way from one to itself; empty if there is no such way."""
+    """The common structs on a path from one to itself; empty if there is no such path."""
     before: dict[str, str] = {}
     waiting = [name]
     for one in waiting:  # which grows
