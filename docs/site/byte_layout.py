@@ -1,4 +1,4 @@
-"""The bytes of one version as boxes in boxes: what stands behind what, and how many bytes it takes."""
+"""The bytes of one version as nested boxes: the order of the values, and how many bytes each takes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _of_struct(struct: WireStruct, structs: dict[str, WireStruct], around: tuple
 
 _TAG_COUNT = Box("tag count", "1 to 5", "tags", about="How many tagged fields follow, known and unknown ones.")
 _TAG = Box("tag", "1 to 5", "tags")
-_SIZE = Box("size", "1 to 5", "tags", about="Bytes of the value behind it.")
+_SIZE = Box("size", "1 to 5", "tags", about="Bytes of the value after it.")
 
 
 def _of_field(field: WireField, structs: dict[str, WireStruct], around: tuple[str, ...]) -> Box:

@@ -227,7 +227,7 @@ def test_blank_pages_and_dead_links_are_found(tmp_path: Path) -> None:
     assert [one.partition(";")[0] for one in found] == [
         "a/b.html: the page is blank after its title",
         "a/c.html: the page has no title",
-        "a/c.html: none.html: there is no such page or file",
+        "a/c.html: none.html: no page or file of this name",
         "a/c.html: ../index.html#none: the page has no such anchor",
         "d.html: the page has no title",
         "d.html: the page is blank after its title",

@@ -130,7 +130,7 @@ class _Parser:
         return tuple(self._field(SpecObject(self.reading, *item), within) for item in holder.objects("fields"))
 
     def _field(self, obj: SpecObject, within: Versions | None) -> FieldDraft:
-        """Read a field of a struct that exists `within` some versions, and the struct that it brings along."""
+        """Read a field of a struct that exists `within` some versions, and the struct that it defines."""
         if self.is_layout:
             refuse_foreign(obj)
         name = obj.name(_ALPHANUMERIC, "start with a letter, then use letters and digits")

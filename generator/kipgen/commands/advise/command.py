@@ -79,7 +79,7 @@ def advise(
 
 
 def _need_plotting(file: Path) -> None:
-    """Find out before all the reading whether a picture can be drawn."""
+    """Check that a picture can be drawn, before the samples are read."""
     from kipgen.commands.advise.plot import SUFFIXES
 
     if file.suffix.lower() not in SUFFIXES:

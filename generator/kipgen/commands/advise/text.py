@@ -17,7 +17,7 @@ from kipwire.tools.words import counted
 FAILURES_SHOWN = 5
 
 ELEMENT_MARK = "[*]"
-"""Stands behind the path of a field whose array's elements are meant."""
+"""Follows the path of a field if its array's elements are meant."""
 
 
 def plain(advice: Advice, samples: Samples, package: str) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _bytes_table(fields: Sequence[FieldAdvice], messages: int) -> Table:
 
 
 def _notes(advice: Advice) -> Iterator[Text]:
-    """What is not in the tables, or wants an explanation; fields with the same one together."""
+    """What is not in the tables, or needs an explanation; fields with the same note together."""
     notes: dict[str, list[str]] = {}
     for field in advice.fields:
         if field.note:

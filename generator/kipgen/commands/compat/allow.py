@@ -1,4 +1,4 @@
-"""What is allowed all the same: findings that a team has looked at and accepted, each with its reason."""
+"""Allowances: findings that a team has accepted, each with its reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Allowance:
 
     rule: str
     path: str
-    """The finding's path; `*` stands for any part of it, as in `FooRequest.*`."""
+    """The finding's path; `*` matches any part of it, as in `FooRequest.*`."""
     reason: str
 
     def covers(self, finding: Finding) -> bool:
@@ -40,7 +40,7 @@ def parse_allowance(text: str) -> Allowance:
     """Read an allowance of the command line: `rule:Message.Field=reason`.
 
     Raises:
-        ValueError: it is none; the message says what would be.
+        ValueError: it is not an allowance; the message says what would be.
     """
     target, _, reason = text.partition("=")
     rule, _, path = target.partition(":")
@@ -51,7 +51,7 @@ def read_allowances(file: Path) -> list[Allowance]:
     """Read a file of allowances: tables `[[allow]]` with `rule`, `path` and `reason`.
 
     Raises:
-        ValueError: the file is none; the message says where, and what would be right.
+        ValueError: it is not such a file; the message says where, and what would be right.
         OSError: it cannot be read.
     """
     try:

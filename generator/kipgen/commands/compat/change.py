@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where something stands in a revision: a property, or the name of what it belongs to if it is not written."""
+    """A location in a revision: a property, or the name of what it belongs to if the property is not written."""
 
     name: Location
-    """The place of the name of the message, struct or field."""
+    """The location of the name of the message, struct or field."""
     property: str = "name"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that is not as it was."""
+    """A difference between two revisions."""
 
     rule: str
     """The id of the rule that judges it."""

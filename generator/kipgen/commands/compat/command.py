@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kipgen.commands.compat.revisions import Compared
 
 ALLOW_FILE = Path("compat-allow.toml")
-"""What is allowed all the same, where no other file is named."""
+"""The file of allowances, if no other is given."""
 
 
 def compat(
@@ -84,7 +84,7 @@ def compat(
 
 
 def _allowances(texts: list[str], file: Path | None) -> list[Allowance]:
-    """All that is allowed.
+    """All allowances.
 
     Raises:
         ValueError: something is not written as it should be.

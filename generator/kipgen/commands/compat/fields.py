@@ -1,4 +1,4 @@
-"""The fields of one version, old and new: what became of each, by its name, its place and its form."""
+"""The fields of one version, old and new: what became of each, by name, position and wire form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Owner:
         return cls(location, fields, frozenset(field.name for field in fields))
 
     def field(self, name: str) -> FieldSpec | None:
-        """The field of that name, whatever its versions."""
+        """The field of that name, in any versions."""
         return next((field for field in self.fields if field.name == name), None)
 
 
@@ -94,7 +94,7 @@ def _compare_plain(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Chang
 
 
 def _moved(before: list[str], after: list[str]) -> set[str]:
-    """The names that do not stand where they did among the others."""
+    """The names that moved among the others."""
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return set(before).difference(*(before[block.a : block.a + block.size] for block in blocks))
 
@@ -106,17 +106,17 @@ def _position(item: WireItem, items: Sequence[WireItem]) -> str:
 
 def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str]) -> list[list[WireItem]]:
     """The items that only one revision has, in groups: before, between and after those that kept their order."""
-    runs: list[list[WireItem]] = [[]]
+    groups: list[list[WireItem]] = [[]]
     for item in items:
         if item.name in stays:
-            runs.append([])
+            groups.append([])
         elif item.name not in known:
-            runs[-1].append(item)
-    return runs
+            groups[-1].append(item)
+    return groups
 
 
 def _renamed(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem, WireItem]]:
-    """Those of a run that only have another name: the same bytes in the same place."""
+    """The items of a group that were only renamed: the same bytes at the same position."""
     before, after = ([wire_form((item,)) for item in items] for items in (gone, come))
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return [
@@ -129,7 +129,7 @@ def _renamed(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem,
 def _replaced(
     pair: Pair, gone: list[WireItem], come: list[WireItem], renamed: list[tuple[WireItem, WireItem]]
 ) -> Iterator[Change]:
-    """What became of a run of fields that only one side has."""
+    """What became of a group of fields that only one revision has."""
     for item, now in renamed:
         text = f"was {item.name}; the bytes are the same"
         yield pair.change("field-renamed", now.name, text, *_spots(item, now))
@@ -223,7 +223,7 @@ def _length(item: WireItem) -> str:
 
 
 def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
-    """What Python, and whoever fills in the message, sees of a field."""
+    """What Python code sees of a field."""
     was, now = old.attribute, new.attribute
     if was is None or now is None:
         return

@@ -32,7 +32,7 @@ class Finding:
     was: Location
     """In the old file; of what is new, where it would have been."""
     allowed: str | None = None
-    """Why it is allowed all the same, if it is."""
+    """Why it is allowed, if it is."""
 
     @property
     def text(self) -> str:

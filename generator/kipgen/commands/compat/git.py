@@ -1,4 +1,4 @@
-"""What kipgen asks of git: the spec files of a revision, and all that they ever were."""
+"""What kipgen needs from git: the spec files of a revision, and all their earlier contents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FILE_MODES = ("100644", "100755")
 
 
 class GitError(Exception):
-    """Git cannot say what it is asked; the message tells why."""
+    """Git cannot give an answer; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def find_commit(path: Path, name: str) -> Commit:
     """The commit that a revision names, in the repository of a file or folder.
 
     Raises:
-        GitError: there is no repository, or no such revision in it.
+        GitError: there is no repository, or it does not have the revision.
     """
     folder = path if path.is_dir() else path.parent
     root = folder / _run(folder, "rev-parse", "--show-cdup").decode().strip()
@@ -148,7 +148,7 @@ def past_contents(commit: Commit, paths: Iterable[str]) -> dict[str, list[PastCo
 
 def _run(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
     command = ["git", "-C", str(folder), *arguments]
-    # A hook's variables would lead to the repository that it runs for, from whatever folder it runs in.
+    # The variables of a git hook would select the hook's repository, in any folder.
     environment = {name: value for name, value in os.environ.items() if name not in _REPOSITORY_VARIABLES}
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=_SECONDS, env=environment)

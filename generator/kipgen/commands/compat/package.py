@@ -53,7 +53,7 @@ class Matched:
 
 
 def match(old: Sequence[Revision], new: Sequence[Revision]) -> tuple[list[Matched], list[Revision]]:
-    """The messages that both sides have, and the old ones that are gone.
+    """The messages that both revisions have, and the old ones that were removed.
 
     Messages belong together by their name; of the others, those that alone have their type and apiKey on both sides,
     and two that alone are left.
@@ -80,7 +80,7 @@ def _number(spec: MessageSpec) -> tuple[str, int | None]:
 
 
 def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path) -> list[Finding]:
-    """All that is found between two sets of specs.
+    """All findings between two sets of specs.
 
     Args:
         matched: the messages in both.

@@ -1,4 +1,4 @@
-"""The rules that `kipgen compat` judges changes by, the worst first."""
+"""The rules by which `kipgen compat` judges changes, the worst first."""
 
 from __future__ import annotations
 

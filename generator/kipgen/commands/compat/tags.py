@@ -92,7 +92,7 @@ def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[
 
 
 def _is_plain(field: FieldSpec | None, versions: frozenset[int]) -> bool:
-    """Whether a field without a tag stands in one of these versions, which is a finding about the version."""
+    """Whether one of these versions has the field without a tag, which is a finding about the version."""
     return field is not None and any(version in field.versions for version in versions)
 
 

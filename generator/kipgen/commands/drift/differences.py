@@ -1,4 +1,4 @@
-"""Our specs beside those of a Kafka release: every fact that only one side has, or that differs."""
+"""Our specs compared with those of a Kafka release: every fact that differs, or that only one of them has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kipgen.language.spec import Location
 from kipgen.reading.draft import Draft
 
 WHOLE = ("message", "struct", "field")
-"""What one side may lack altogether."""
+"""What may be missing as a whole."""
 ORDER = "order"
 """The fact that says which of the fields that both sides have come first."""
 
@@ -32,7 +32,7 @@ class Difference:
     kafka: Value | None
     """Likewise what Kafka says."""
     location: Location
-    """Where it stands in our spec; of what our specs lack, where it stands in the jar."""
+    """The location in our spec; if our specs lack it, the location in the jar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +95,22 @@ def differences(ours: Draft | None, kafka: Draft | None) -> Iterator[Difference]
 
 
 def _in_order(left: Mapping[str, Node], right: Mapping[str, Node]) -> Iterator[str]:
-    """The paths of both, those of the right alone behind what is before them there."""
-    behind: dict[str, list[str]] = {"": []}
+    """The paths of both; a path that only the right has follows the path before it there."""
+    following: dict[str, list[str]] = {"": []}
     last = ""
     for path in right:
         if path in left:
             last = path
         else:
-            behind.setdefault(last, []).append(path)
+            following.setdefault(last, []).append(path)
     for path in left or right:
         yield path
         if left:
-            yield from behind.get(path, ())
+            yield from following.get(path, ())
 
 
 def _is_within_a_whole(path: str, left: Mapping[str, Node], right: Mapping[str, Node]) -> bool:
-    """Whether what is around it is missing too, so that this says nothing new."""
+    """Whether its container is missing too, so that reporting it adds nothing."""
     if not path:
         return False
     outer, dot, _ = path.rpartition(".")

@@ -1,4 +1,4 @@
-"""A draft -> its facts: what it says of each message, struct and field, in one form however it was written."""
+"""A draft -> its facts: what it says about each message, struct and field, in one form for all ways to write it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def nodes(draft: Draft) -> dict[str, Node]:
 
 
 def _own_struct(field: FieldDraft, structs: Mapping[str, Body]) -> Body | None:
-    """The struct that a field brings along, which shares the field's place in the document."""
+    """The struct that a field defines, which shares the field's location in the document."""
     body = structs.get(field.spec.type.element)
     return body if body is not None and body.part.path == field.part.path else None
 

@@ -1,4 +1,4 @@
-"""Kafka's published jars -> the message specs in them; whatever is wrong with a jar is an error with its place."""
+"""Kafka's published jars -> the message specs in them; anything wrong with a jar is an error with its location."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VERSIONED_NAME = re.compile(r"(?:kafka-)?(?P<name>.+?)(?:-\d[^/]*)?\.jar")
 
 
 class JarError(ValueError):
-    """The jars cannot be taken as a release of Kafka; each argument is a line that says why and what would be right."""
+    """The jars are not a release of Kafka; each argument is a line that says why and what would be right."""
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.args))
@@ -44,7 +44,7 @@ def read_release(jars: Sequence[Path]) -> dict[str, Published]:
     """The messages of a release, by name.
 
     Args:
-        jars: the jars; one that has no specs is passed over.
+        jars: the jars; one without specs is skipped.
 
     Raises:
         JarError: a jar or a spec in it cannot be read, two have the same message, or none has any.
@@ -96,7 +96,7 @@ def _text(data: bytes, display: str) -> str:
 
 
 def _draft(text: str, display: str) -> Draft:
-    """A spec as Kafka wrote it. Our rules do not judge it, but all of it must be understood."""
+    """A spec as Kafka wrote it. Our rules do not apply to it, but all of it must be understood."""
     parsed = understood(load_text(text, display))
     if parsed.draft is None or parsed.problems:
         raise JarError(*map(str, parsed.problems))
@@ -104,7 +104,7 @@ def _draft(text: str, display: str) -> Draft:
 
 
 def _origin(jar: Path) -> str:
-    """What the folder of a jar's messages is called: a name, never a path."""
+    """The name of the folder for a jar's messages; never a path."""
     match = _VERSIONED_NAME.fullmatch(jar.name)
     name = match["name"] if match else jar.stem
     if not _PLAIN_NAME.fullmatch(name):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kipwire.registry import Registry
 
 _SIZE_BYTES = 4
-"""Of the size that may stand before a frame."""
+"""Bytes of the size that a frame may have before it."""
 
 
 def inspect(
@@ -66,7 +66,7 @@ def inspect(
 
 
 def _inspection(words: list[str], request: bool, response: tuple[str, int] | None, package: str) -> Inspection:
-    """Look up what is to be read, then read it.
+    """Find the class to read with, then read.
 
     Raises:
         ValueError: the command line does not say what to read, or names something that does not exist.
@@ -104,7 +104,7 @@ def _api_key(registry: Registry, api: str) -> int:
 
 
 def _response_class(registry: Registry, api_key: int, version: int, data: bytes) -> type[Message]:
-    """The class of a response; of the one that refuses a version, whatever version that is (KIP-511)."""
+    """The class of a response; for one that rejects a version, the class of the version it is in (KIP-511)."""
     try:
         return registry.response(api_key, version)
     except UnsupportedVersionError:

@@ -14,7 +14,7 @@ MAX_BYTES = 64 * 2**20
 
 
 def read_input(words: list[str]) -> bytes:
-    """The bytes that the words of a command line stand for.
+    """The bytes that the words of a command line give.
 
     Args:
         words: hex text, which may be several words; or the name of a file with raw bytes or hex text; or `-`, or
@@ -45,7 +45,7 @@ def _read(stream: BinaryIO, name: str) -> bytes:
 
 
 def parse_hex(text: str) -> bytes | None:
-    """The bytes that hex text stands for, or None if it is none."""
+    """The bytes of a hex text, or None if it is not hex text."""
     try:
         return bytes.fromhex(_BETWEEN.sub("", text))
     except ValueError:
@@ -61,7 +61,7 @@ def _is_readable(name: str) -> bool:
 
 
 def _content(raw: bytes) -> bytes:
-    """Hex text as what it stands for, anything else as it is."""
+    """Hex text as its bytes, anything else unchanged."""
     try:
         data = parse_hex(raw.decode("ascii"))
     except UnicodeDecodeError:
