@@ -167,7 +167,7 @@ def test_what_is_allowed_with_a_reason_does_not_fail(here: Path) -> None:
 def test_allowance_of_something_else_is_no_use_and_is_said_to_be(allowance: str) -> None:
     done = _kipgen(*_specs(spec(ALPHA, BETA), spec(ALPHA)), "--allow", allowance)
     assert done.exit_code == 1
-    assert f"allowed, but not found: {allowance.removesuffix('=x')}; take it out" in done.stderr
+    assert f"allowed, but not found: {allowance.removesuffix('=x')}; remove the allowance" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_allowance_of_something_else_is_no_use_and_is_said_to_be(allowance: str)
         (["old.json", "new.json", "new.json"], "give two files or folders"),
         (["old.json", "missing.json"], "missing.json:1:1: unreadable"),
         (["old.json", "."], "specs with errors cannot be compared"),
-        (["old.json", "new.json", "--json", "--sarif", "-"], "both want standard output"),
+        (["old.json", "new.json", "--json", "--sarif", "-"], "both write to standard output"),
         (["old.json", "new.json", "--allow", "field-removed"], "lacks a rule, a path or a reason"),
         (["old.json", "new.json", "--allow", "field-removed:Probe= "], "lacks a rule, a path or a reason"),
         (["old.json", "new.json", "--allow", "field-remove:Probe=x"], "did you mean field-removed?"),
@@ -204,12 +204,12 @@ def test_what_cannot_be_carried_out_is_said_in_words_and_gives_2(arguments: list
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x = 1", "holds nothing but tables named [[allow]]"),
-        ("allow = 1", "holds nothing but tables named [[allow]]"),
+        ("x = 1", "may contain only tables named [[allow]]"),
+        ("allow = 1", "may contain only tables named [[allow]]"),
         ("[[allow]]\nrule = 'field-added'\npath = 'A'", "[[allow]] number 1 must have the keys rule, path and reason"),
         (
             ALLOWED + "[[allow]]\nrule = 1\npath = 'A'\nreason = 'x'",
-            "[[allow]] number 2: rule, path and reason are texts",
+            "[[allow]] number 2: rule, path and reason must be strings",
         ),
         (ALLOWED.replace("field-removed", "field-gone"), "[[allow]] number 1: no rule is named field-gone"),
         ("[[", "compat-allow.toml is not TOML"),

@@ -38,7 +38,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
         ),
         (
             ['{"name": "Flags", "type": "int8", "versions": "0+", "bits": [\n{"name": "Two", "bits": "2-1"}]}'],
-            "6:25: Probe.Flags: bits-range: '2-1' runs backwards; write 1-2",
+            "6:25: Probe.Flags: bits-range: '2-1' has its ends in the wrong order; write 1-2",
         ),
         (
             ['{"name": "Flags", "type": "int8", "versions": "0+", "bits": [\n{"name": "Two", "bits": "low"}]}'],
@@ -54,7 +54,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
         ),
         (
             [FLAGS.replace("1-2", "0-2")],
-            "6:55: Probe.Flags: bits-overlap: bit 0 is Has's already; write others",
+            "6:55: Probe.Flags: bits-overlap: bit 0 already belongs to Has; use other bits",
         ),
         (
             [FLAGS.replace("Two", "has")],
@@ -65,8 +65,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
                 '{"name": "Crc", "type": "int32", "versions": "0+", "checksum": {\n'
                 '"from": "Body", "algorithm": "crc32"}}'
             ],
-            "6:9: Probe.Crc: checksum-from: there is no other field Body in the same struct; "
-            "name the first field that it covers",
+            "6:9: Probe.Crc: checksum-from: the same struct has no other field Body; " "name the first field to cover",
         ),
         (
             ['{"name": "Alpha", "type": "int32", "versions": "0+", "tag": 0,\n"taggedVersions": "0+"}'],
@@ -74,8 +73,8 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
         ),
         (
             [FLAGS, '{"name": "Alpha", "type": "bytes", "versions": "0+",\n"absentIf": "Hass"}'],
-            "8:13: Probe.Alpha: presence-bit: no field before it has a bit Hass; "
-            "write the name of one, or name a bit of an integer so",
+            "8:13: Probe.Alpha: presence-bit: no earlier field has a bit Hass; "
+            "name an existing bit, or give a bit of an integer this name",
         ),
         (
             [
@@ -96,8 +95,8 @@ def test_property_of_layouts_elsewhere_is_refused_each_by_itself(tmp_path: Path)
     field = '{"name": "Alpha", "type": "[]Inner", "versions": "0+", "size": "rest", "sorted": true, "fields": [%s]}'
     text = layout(field % ALPHA).replace("layout", "data")
     assert [str(problem) for problem in _check(tmp_path, text).problems] == [
-        f"Probe.json:5:{column}: Probe.Alpha: layouts-only: {name} belongs to layouts; "
-        "leave it out, for the type data has one wire form"
+        f"Probe.json:5:{column}: Probe.Alpha: layouts-only: only layouts have {name}; "
+        "leave it out, since the type data has one wire form"
         for column, name in ((68, "size"), (86, "sorted"))
     ]
 

@@ -96,14 +96,14 @@ def test_number_remembers_how_it_was_written() -> None:
         ("{'a': 1}", 1, 2, "name in double quotes"),
         ("{\"a\": 'b'}", 1, 7, "double quotes"),
         ('{"a": b}', 1, 7, "double quotes"),
-        ('{"a": True}', 1, 7, "'True' stands"),
-        ('{"a": NaN}', 1, 7, 'as text: "NaN"'),
-        ('{"a": -Infinity}', 1, 7, 'as text: "-Infinity"'),
+        ('{"a": True}', 1, 7, "found 'True'"),
+        ('{"a": NaN}', 1, 7, 'as the string "NaN"'),
+        ('{"a": -Infinity}', 1, 7, 'as the string "-Infinity"'),
         ('{"a": 010}', 1, 7, "leading zeros"),
         ('{"a": +1}', 1, 7, "plus sign"),
         ('{"a": 0x10}', 1, 7, "hex"),
         ('{"a": 1.}', 1, 7, "as JSON does"),
-        ('{"a": .5}', 1, 7, "where a value is due"),
+        ('{"a": .5}', 1, 7, "expected a value"),
         ('{"a": ' + "9" * 500 + "}", 1, 7, "400 characters"),
         ('{"a": "b}', 1, 7, "has no end"),
         ('{"a": "b\nc"}', 1, 9, "line break"),
@@ -112,8 +112,8 @@ def test_number_remembers_how_it_was_written() -> None:
         ('{"a": 1} x', 1, 10, "after the end"),
         ('{"a": 1}\n{"b": 2}', 2, 1, "after the end"),
         ('{"a": 1} /* x', 1, 10, "has no end"),
-        ('{"a": 1, /', 1, 10, "'/' stands"),
-        ("\x00\x01", 1, 1, "where a value is due"),
+        ('{"a": 1, /', 1, 10, "found '/'"),
+        ("\x00\x01", 1, 1, "expected a value"),
     ],
 )
 def test_what_is_no_json_is_refused_at_its_place(text: str, line: int, column: int, hint: str) -> None:
@@ -135,8 +135,8 @@ def test_any_text_is_read_as_json_reads_it_or_refused(text: str) -> None:
 def test_key_given_twice_is_named_with_both_lines() -> None:
     loaded = load_text('{"name": "Probe",\n "a": 1,\n "name": {"deep": [1, 2]},\n "b": {"c": 1, "c": 2}}', "P.json")
     assert [str(problem) for problem in loaded.problems] == [
-        "P.json:3:2: Probe: duplicate-key: 'name' was given in line 1 already; keep one of the two",
-        "P.json:4:16: Probe: duplicate-key: 'c' was given in line 4 already; keep one of the two",
+        "P.json:3:2: Probe: duplicate-key: 'name' is already given in line 1; keep one of the two",
+        "P.json:4:16: Probe: duplicate-key: 'c' is already given in line 4; keep one of the two",
     ]
     assert loaded.document is not None
     assert loaded.document.value == {"name": "Probe", "a": 1, "b": {"c": 1}}
