@@ -11,7 +11,7 @@ from kipwire.tools.whole import write_whole as write_bytes
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """The first bytes of a regular file, at most `limit` and one more, by which a longer file shows.
+    """The first bytes of a regular file: at most `limit`, and one more if the file is longer.
 
     Raises:
         OSError: it cannot be read, or is a pipe, a device or a folder, which are not waited for.

@@ -1,7 +1,7 @@
 """The manifest of a generated package: which code is up to date, and which files are kipgen's.
 
 It is committed with the code, and saves work where specs, generator and files are what it says. It is not a proof:
-whoever edits a generated file can edit the manifest too, so `kipgen generate --check` does not rely on it.
+anybody who edits a generated file can edit the manifest too, so `kipgen generate --check` does not rely on it.
 """
 
 from __future__ import annotations

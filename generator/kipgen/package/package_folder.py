@@ -1,4 +1,4 @@
-"""The folder of a generated package as it is: what is in it, whose it is, and what is in the way of new files."""
+"""The folder of a generated package: its files, which of them kipgen made, and what prevents new files."""
 
 from __future__ import annotations
 
@@ -103,11 +103,11 @@ def _reason(package: Path, path: PurePosixPath) -> str:
     for above in reversed(path.parents[:-1]):
         folder = package / above
         if folder.is_symlink():
-            return f"lies in {above}, which is a link; kipgen does not write through links"
+            return f"is in {above}, which is a link; kipgen does not write through links"
         if folder.exists() and not folder.is_dir():
-            return f"lies in {above}, which is a file; move it away"
+            return f"is in {above}, which is a file; move that file away"
         if (folder / FILE_NAME).is_file():
-            return f"lies in {above}, another generated package; generate one of the two into another folder"
+            return f"is in {above}, another generated package; generate one of the two into another folder"
     file = package / path
     if file.is_symlink():
         return "is a link; kipgen does not write through links"

@@ -1,6 +1,6 @@
 """What generated code may contain: words, numbers, and Python code in which all texts are escaped.
 
-Templates get every value through `fit`. A text from a spec, a file's or a folder's name cannot pass it as it is.
+Templates get every value through `fit`. A text from a spec, or the name of a file or folder, must be escaped first.
 """
 
 from __future__ import annotations

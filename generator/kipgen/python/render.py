@@ -206,7 +206,7 @@ def _imports(classes: str, *, has_formats: bool) -> Code:
 
 @cache
 def _environment() -> jinja2.Environment:
-    # Without a cache of compiled templates: whoever could write there could have code run here.
+    # Without a cache of compiled templates: anybody who can write there could run code here.
     environment = CodeEnvironment(
         loader=jinja2.FileSystemLoader(template_folder()),
         undefined=jinja2.StrictUndefined,

@@ -102,7 +102,7 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
                 yield Problem(location, about, "unknown-property", text), (*path, unknown)
     elif error.validator == "type":
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-        # The kind that is meant comes first; the others are only let through.
+        # The intended kind comes first; the others are only tolerated.
         due = kinds if name in ("encoding", "elementEncoding") else kinds[:1]
         text = f"{_label(name)} is {_kind_of(value)}; write {one_of(_KINDS[kind] for kind in due)}"
         yield Problem(document.location(path), about, "wrong-kind", text), path

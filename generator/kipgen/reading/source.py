@@ -1,6 +1,6 @@
 """Stage one of reading: the text of a spec file becomes plain Python values, with the location of each key and value.
 
-Spec files are JSON with `//` and `/* */` comments. The reader is strict where Kafka's is lax: it refuses a key that is
+Spec files are JSON with `//` and `/* */` comments. The reader is stricter than Kafka's: it rejects a key that is
 given twice.
 """
 
@@ -192,7 +192,7 @@ class _Reader:
         value, end = self._value(self._skip(0), (), 1)
         end = self._skip(end)
         if end < len(self.text):
-            raise _SyntaxError(end, "there is text after the end of the object; a file holds exactly one object")
+            raise _SyntaxError(end, "there is text after the end of the object; a file contains exactly one object")
         return value
 
     def _skip(self, at: int) -> int:

@@ -72,7 +72,7 @@ class SpecObject:
         if value is None or name in self.broken or not isinstance(value, int | float | str):
             return None
         lowest, highest = limits(name)
-        # Python refuses to read endless digits, and none of them fits anyway.
+        # Python does not convert very long digits, and such a number is out of range anyway.
         if (not isinstance(value, str) or len(value) <= _LONGEST_INTEGER) and lowest <= int(value) <= highest:
             return int(value)
         self.report(name, *out_of_range(name, value))

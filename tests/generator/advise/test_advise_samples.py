@@ -1,4 +1,4 @@
-"""`kipgen advise`: what it reads, what it refuses, and how it is told."""
+"""`kipgen advise`: what it reads, what it rejects, and how it reports."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_json_lines_need_a_version(tmp_path: Path) -> None:
     assert f"{file}:1: no version is given; give --version" in done.stderr
 
 
-# How it is told.
+# How it reports.
 
 
 def test_text_has_the_figures_and_the_lines_to_paste() -> None:

@@ -72,7 +72,7 @@ _BROKEN = {
 _ABOUT_OTHER_THINGS = {
     "message-removed": "there is nothing to read it with",
     "message-type-changed": "the header before it is another",
-    "api-key-changed": "the number stands in the header",
+    "api-key-changed": "the number is in the header",
     "highest-version-lowered": "there is nothing to read it with",
     "lowest-version-lowered": "nothing shows what the version once was",
     "tag-forgotten": "only what comes later breaks something",

@@ -1,4 +1,4 @@
-"""`kipgen drift`: every fact that differs is found and told with its place, and writing it changes nothing else."""
+"""`kipgen drift`: every fact that differs is reported with its location, and writing it changes nothing else."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def jar(folder: Path, *specs: str, name: str = "kafka-clients-4.4.0.jar", inside
     path = folder / name
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
-        archive.writestr("org/apache/kafka/message/Other.json", "this is no spec")
+        archive.writestr("org/apache/kafka/message/Other.json", "this is not a spec")
         for index, spec in enumerate(specs):
             archive.writestr(f"{inside}/{index}.json", spec)
     return path
@@ -201,8 +201,8 @@ def test_other_order_and_what_only_ours_has_are_told_and_stay(tmp_path: Path) ->
     del colour["fields"][0]["fields"][0]
     specs = package(tmp_path, Colour=OURS, Extra=OURS.replace("ColourRequest", "ExtraRequest").replace("7", "8"))
     release = jar(tmp_path, json.dumps(colour))
-    told = [(one.message, one.path, one.fact) for one in drifted(specs, release)]
-    assert told == [
+    reported = [(one.message, one.path, one.fact) for one in drifted(specs, release)]
+    assert reported == [
         ("ColourRequest", "", "order"),
         ("ColourRequest", "Shades.Depth", "field"),
         ("ExtraRequest", "", "message"),

@@ -110,7 +110,7 @@ FRAGMENTS = [
     "\U0001f600",
 ]
 hostile = st.lists(st.sampled_from([*FRAGMENTS, "a", " ", "Z9"]), min_size=1, max_size=6).map("".join)
-"""Texts of which each is something else than letters and digits, or is made so by `unlike_a_name`."""
+"""Texts with other characters than letters and digits, or which `unlike_a_name` gives some."""
 
 
 def unlike_a_name(text: str) -> str:

@@ -26,7 +26,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
     return read_file(file, "Probe.json", kafka=kafka)
 
 
-# What is said, and where. The first field stands in line 5.
+# What is reported, and where. The first field is in line 5.
 
 
 @pytest.mark.parametrize(

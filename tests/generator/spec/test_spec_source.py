@@ -1,4 +1,4 @@
-"""The text of a spec file: what is read, where everything stands, and what is refused at which line and column."""
+"""The text of a spec file: what is read, where everything is, and what is rejected at which line and column."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def advise(
             "--samples",
             "-s",
             help="Messages to learn from; may be given several times. A folder is a capture (frames.bin and "
-            "frames.jsonl); a file holds JSON lines, or request frames with their sizes. All may be packed with gzip.",
+            "frames.jsonl); a file has JSON lines, or request frames with their sizes. All may be packed with gzip.",
         ),
     ],
     more: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="More samples.")] = None,

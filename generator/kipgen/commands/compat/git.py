@@ -56,7 +56,7 @@ def find_commit(path: Path, name: str) -> Commit:
     """The commit that a revision names, in the repository of a file or folder.
 
     Raises:
-        GitError: there is no repository, or it does not have the revision.
+        GitError: the path is not in a repository, or the repository does not have the revision.
     """
     folder = path if path.is_dir() else path.parent
     root = folder / _run(folder, "rev-parse", "--show-cdup").decode().strip()

@@ -1,4 +1,4 @@
-"""Two revisions of one message: what changed, in the versions that both have and in what holds for all."""
+"""Two revisions of one message: what changed, in the versions that both have and in all versions at once."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Revision:
-    """One spec without errors, as it was or as it is."""
+    """One spec without errors, old or new."""
 
     file: str
     """As findings name it."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SpecErrors(Exception):
-    """Specs that cannot be compared because of errors of their own."""
+    """Specs that cannot be compared because they have errors."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(f"{len(problems)} errors")

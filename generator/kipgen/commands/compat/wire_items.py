@@ -41,7 +41,7 @@ class WireItem:
     rest: Properties
     """What only layouts have: sizes, bits, checksums."""
     attribute: WireField | None
-    """What Python knows of the value; None where no attribute holds it."""
+    """The value's attribute in Python; None if it has none."""
     inner: WireItems | None
     """The items of a struct, or of an array's structs; of an integer with named bits, the bits."""
 

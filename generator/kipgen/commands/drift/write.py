@@ -45,7 +45,7 @@ class Outcome:
 def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Iterator[Outcome]:
     """Write what Kafka has and our specs lack; nothing that only our specs have is removed.
 
-    A spec that would break a rule is left as it is. Files are replaced whole.
+    A spec that would break a rule is not changed. Files are replaced as a whole.
 
     Args:
         folder: the package of specs; new messages of a jar go where its others are, or into a sub-folder of its name.

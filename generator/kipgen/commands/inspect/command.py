@@ -118,7 +118,7 @@ def _print_text(inspection: Inspection) -> None:
     from kipgen.commands.inspect.text import text_lines
 
     if not OUT.is_terminal:
-        if isinstance(sys.stdout, io.TextIOWrapper):  # a message may hold characters that the encoding lacks
+        if isinstance(sys.stdout, io.TextIOWrapper):  # a message may contain characters that the encoding lacks
             sys.stdout.reconfigure(errors="backslashreplace")
         for line in text_lines(inspection):
             print(printable_line("".join(text for text, _ in line).rstrip()))

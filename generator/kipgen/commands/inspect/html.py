@@ -194,5 +194,5 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        autoescape=True,  # texts of a message are anybody's
+        autoescape=True,  # anybody can write the texts of a message
     )

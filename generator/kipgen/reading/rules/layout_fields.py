@@ -170,7 +170,7 @@ def _fault_of_length(name: str, field: FieldDraft, other: FieldDraft | None) -> 
 def rest_last(body: Body, _: Draft) -> Iterator[Finding]:
     for position, field in enumerate(body.fields):
         if not is_rest(field) or field.spec.wire.size_only_with:
-            continue  # sizeOnlyWith asks for a size, and the rule about it says so
+            continue  # sizeOnlyWith requires a size, which its own rule reports
         for later in _after(body, position):
             if _overlap(later, field) and not _has_fixed_width(later, existing(field)):
                 what = "is a sizeOf" if later.spec.wire.size_of else "has no fixed width"

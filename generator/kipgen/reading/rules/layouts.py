@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kipgen.reading.draft import Draft, FieldDraft
 
 _CHOICES = (("size", "count"), ("presentIf", "absentIf"), ("sizeOf", "checksum", "constant", "bits"))
-"""Groups of properties, of each of which a field has at most one."""
+"""Groups of properties that exclude each other."""
 
 _WITHOUT = {
     "sizeOf": ("default", "mapKey", "ignorable", "entityType"),

@@ -12,7 +12,7 @@ RULES = (
     ),
     reading_rule(
         "syntax",
-        summary="A file holds one JSON object; // and /* */ comments are allowed.",
+        summary="A file contains one JSON object; // and /* */ comments are allowed.",
         good="// Kept since version 0.\n" + spec(),
         bad=spec(ALPHA + ","),
     ),

@@ -180,7 +180,7 @@ def _depths(common: dict[str, Body]) -> dict[str, int]:
             users[one].append(name)
     depths = {name: 1 for name, used in left.items() if not used}
     waiting = list(depths)
-    for name in waiting:  # which grows: a loop, since a chain may be longer than what Python lets functions nest
+    for name in waiting:  # which grows; a loop, since a chain may be longer than Python's limit of recursion
         for user in users[name]:
             left[user].remove(name)
             if not left[user]:
@@ -191,7 +191,7 @@ def _depths(common: dict[str, Body]) -> dict[str, int]:
 
 
 def _way_back(name: str, common: dict[str, Body]) -> tuple[str, ...]:
-    """The common structs on a path from one to itself; empty if there is no such path."""
+    """The common structs on a path from one to itself; empty without such a path."""
     before: dict[str, str] = {}
     waiting = [name]
     for one in waiting:  # which grows
