@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kipgen.reading.source import Document, JsonPath
 
 
-BodyKind = Literal["message", "inline", "common", "stray"]
+StructKind = Literal["message", "inline", "common", "stray"]
 """Whose fields they are: the message's, an inline or a common struct's, or those of a field that may have none."""
 
 
@@ -57,10 +57,10 @@ class FieldDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class StructDraft:
     """A list of fields, with one name space for their names and tags."""
 
-    kind: BodyKind
+    kind: StructKind
     spec: StructSpec
     """The struct; of a message, its own fields as if they were one."""
     part: SpecPart
@@ -73,14 +73,14 @@ class Draft:
 
     message: MessageSpec
     part: SpecPart
-    bodies: tuple[Body, ...]
-    """The message's own body first, then every struct's, outer before inner."""
+    structs: tuple[StructDraft, ...]
+    """The message itself first, then every struct, outer before inner."""
 
     @property
     def fields(self) -> Iterator[FieldDraft]:
         """Every field of the message and its structs."""
-        for body in self.bodies:
-            yield from body.fields
+        for struct in self.structs:
+            yield from struct.fields
 
     @property
     def is_retired(self) -> bool:
@@ -88,10 +88,10 @@ class Draft:
         return self.message.valid_versions.is_empty
 
     @cached_property
-    def common(self) -> dict[str, Body]:
+    def common(self) -> dict[str, StructDraft]:
         """The common structs by name; of two with one name, the first."""
-        found: dict[str, Body] = {}
-        for body in self.bodies:
-            if body.kind == "common":
-                found.setdefault(body.spec.name, body)
+        found: dict[str, StructDraft] = {}
+        for struct in self.structs:
+            if struct.kind == "common":
+                found.setdefault(struct.spec.name, struct)
         return found

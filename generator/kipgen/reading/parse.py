@@ -10,7 +10,7 @@ from kipgen.language.problems import Problem
 from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType, encoding_property, parse_encoding
 from kipgen.language.versions import Versions
-from kipgen.reading.draft import Body, BodyKind, Draft, FieldDraft
+from kipgen.reading.draft import Draft, FieldDraft, StructDraft, StructKind
 from kipgen.reading.parse_wire_form import refuse_foreign, wire_form
 from kipgen.reading.schema_check import SchemaCheck
 from kipgen.reading.source import Document
@@ -44,7 +44,7 @@ def parse(document: Document, checked: SchemaCheck) -> Parsed:
 
 def finished(draft: Draft) -> MessageSpec:
     """The message of a draft that no rule objects to, with its structs in order of use."""
-    structs = {body.spec.name: body.spec for body in draft.bodies if body.kind != "message"}
+    structs = {struct.spec.name: struct.spec for struct in draft.structs if struct.kind != "message"}
     done: dict[str, StructSpec] = {}
 
     def add_used_by(fields: tuple[FieldSpec, ...]) -> None:
@@ -68,7 +68,7 @@ class _Parser:
 
     def __init__(self, document: Document, checked: SchemaCheck) -> None:
         self.reading = Reading(document, checked)
-        self.bodies: list[Body] = []
+        self.structs: list[StructDraft] = []
         self.common_names: frozenset[str] = frozenset()
         # Of the message.
         self.is_layout = False
@@ -112,10 +112,10 @@ class _Parser:
         as_struct = StructSpec(
             name, valid, message.fields, message.location, about, reserved_tags=message.reserved_tags
         )
-        own = Body("message", as_struct, obj.part(), fields)
+        own = StructDraft("message", as_struct, obj.part(), fields)
         for struct in common:
             self._common_struct(struct, within)
-        return Draft(message, obj.part(), (own, *self.bodies))
+        return Draft(message, obj.part(), (own, *self.structs))
 
     def _common_struct(self, obj: SpecObject, within: Versions | None) -> None:
         name = obj.name(_CAPITALISED, "start with a capital, then use letters and digits")
@@ -124,7 +124,7 @@ class _Parser:
             obj.report("versions", "version-syntax", "'versions' is blank; write a range such as 0+")
         obj.versions("deprecatedVersions", Versions.NONE)
         fields = self._fields(obj, _present(obj, within, versions))
-        self._add_body("common", obj, name, versions, fields, obj.about())
+        self._add_struct("common", obj, name, versions, fields, obj.about())
 
     def _fields(self, holder: SpecObject, within: Versions | None) -> tuple[FieldDraft, ...]:
         return tuple(self._field(SpecObject(self.reading, *item), within) for item in holder.objects("fields"))
@@ -158,17 +158,17 @@ class _Parser:
             wire=wire_form(obj),
         )
         present = _present(obj, within, versions)
-        position = len(self.bodies)
+        position = len(self.structs)
         nested = self._fields(obj, present)
         if type_.has_struct and type_.element not in self.common_names:
-            self._add_body("inline", obj, type_.element, versions, nested, spec.about, position)
+            self._add_struct("inline", obj, type_.element, versions, nested, spec.about, position)
         elif nested:
-            self._add_body("stray", obj, type_.element, versions, nested, spec.about, position)
+            self._add_struct("stray", obj, type_.element, versions, nested, spec.about, position)
         return FieldDraft(spec, obj.part(), within, present, len(nested))
 
-    def _add_body(
+    def _add_struct(
         self,
-        kind: BodyKind,
+        kind: StructKind,
         obj: SpecObject,
         name: str,
         versions: Versions,
@@ -179,7 +179,7 @@ class _Parser:
         own, reserved = tuple(field.spec for field in fields), obj.integers("reservedTags")
         part = obj.part()
         spec = StructSpec(name, versions, own, part.location(), about, kind == "common", reserved)
-        self.bodies.insert(len(self.bodies) if position is None else position, Body(kind, spec, part, fields))
+        self.structs.insert(len(self.structs) if position is None else position, StructDraft(kind, spec, part, fields))
 
 
 def _present(obj: SpecObject, within: Versions | None, versions: Versions) -> Versions | None:

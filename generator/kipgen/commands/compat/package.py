@@ -39,8 +39,8 @@ class Revision:
     @cached_property
     def _parts(self) -> dict[Location, SpecPart]:
         parts = [self.draft.part]
-        for body in self.draft.bodies:
-            parts += (body.part, *(field.part for field in body.fields))
+        for struct in self.draft.structs:
+            parts += (struct.part, *(field.part for field in struct.fields))
         return {part.location(): part for part in parts}
 
 

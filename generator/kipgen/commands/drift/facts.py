@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kipgen.language.spec import Default, FieldSpec, MessageSpec
-    from kipgen.reading.draft import Body, Draft, FieldDraft, SpecPart
+    from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
 
 Value = str | int | bool | list[str] | dict[str, str]
 """A fact as it is written in a spec."""
@@ -48,29 +48,29 @@ def nodes(draft: Draft) -> dict[str, Node]:
     Args:
         draft: a spec that could be read as a whole.
     """
-    structs = {body.spec.name: body for body in draft.bodies if body.kind == "inline"}
+    structs = {struct.spec.name: struct for struct in draft.structs if struct.kind == "inline"}
     found: dict[str, Node] = {}
 
-    def add(kind: str, path: str, facts: dict[str, Value], part: SpecPart, body: Body | None) -> None:
-        fields = body.fields if body is not None else ()
+    def add(kind: str, path: str, facts: dict[str, Value], part: SpecPart, struct: StructDraft | None) -> None:
+        fields = struct.fields if struct is not None else ()
         inner = [(f"{path}.{field.spec.name}" if path else field.spec.name, field) for field in fields]
         found[path] = Node(kind, path, _stated(facts), part, tuple(one for one, _ in inner))
         for one, field in inner:
             add("field", one, _field_facts(field.spec), field.part, _own_struct(field, structs))
 
-    for body in draft.bodies:
-        if body.kind == "message":
-            add("message", "", _message_facts(draft.message), body.part, body)
-        elif body.kind == "common":
-            facts: dict[str, Value] = {"name": body.spec.name, "versions": str(body.spec.versions)}
-            add("struct", f"struct {body.spec.name}", facts, body.part, body)
+    for struct in draft.structs:
+        if struct.kind == "message":
+            add("message", "", _message_facts(draft.message), struct.part, struct)
+        elif struct.kind == "common":
+            facts: dict[str, Value] = {"name": struct.spec.name, "versions": str(struct.spec.versions)}
+            add("struct", f"struct {struct.spec.name}", facts, struct.part, struct)
     return found
 
 
-def _own_struct(field: FieldDraft, structs: Mapping[str, Body]) -> Body | None:
+def _own_struct(field: FieldDraft, structs: Mapping[str, StructDraft]) -> StructDraft | None:
     """The struct that a field defines, which shares the field's location in the document."""
-    body = structs.get(field.spec.type.element)
-    return body if body is not None and body.part.path == field.part.path else None
+    struct = structs.get(field.spec.type.element)
+    return struct if struct is not None and struct.part.path == field.part.path else None
 
 
 def _message_facts(spec: MessageSpec) -> dict[str, Value]:

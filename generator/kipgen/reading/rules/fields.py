@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from kipgen.language.names import attribute_name
 from kipgen.reading.rules.examples import LEAF, field_of, spec
-from kipgen.reading.rules.rule import Finding, body_rule, draft_rule, field_rule, repeated
+from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeated, struct_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 _ENTITY_BASES = {
     "transactionalId": "string",
@@ -153,7 +153,7 @@ def _never_present(field: FieldDraft, what: str) -> Iterator[Finding]:
     bad=spec(field_of("int32", mapKey=True)),
 )
 def map_key_at_top(draft: Draft) -> Iterator[Finding]:
-    for field in draft.bodies[0].fields:
+    for field in draft.structs[0].fields:
         if field.spec.map_key:
             text = "a field of the message itself cannot be a mapKey; only a field of an array's struct can"
             yield Finding(field.part, text, "mapKey")
@@ -176,47 +176,47 @@ def map_key_tagged(field: FieldDraft, _: Draft) -> Iterator[Finding]:
         yield Finding(field.part, "a tagged field cannot be a mapKey; remove the tag or the mapKey", "mapKey")
 
 
-@body_rule(
+@struct_rule(
     summary="The struct of a map key is the element of an array.",
     good=spec(field_of("[]Inner", fields=[field_of("int32", "Leaf", mapKey=True)])),
     bad=spec(field_of("Inner", fields=[field_of("int32", "Leaf", mapKey=True)])),
     severity="warning",
     kafka="warning",
 )
-def map_key_without_array(body: Body, draft: Draft) -> Iterator[Finding]:
-    keys = [field for field in body.fields if field.spec.map_key]
-    if not keys or body.kind not in ("inline", "common"):
+def map_key_without_array(struct: StructDraft, draft: Draft) -> Iterator[Finding]:
+    keys = [field for field in struct.fields if field.spec.map_key]
+    if not keys or struct.kind not in ("inline", "common"):
         return
-    uses = [field.spec.type for field in draft.fields if field.spec.type.element == body.spec.name]
+    uses = [field.spec.type for field in draft.fields if field.spec.type.element == struct.spec.name]
     if uses and not any(type_.is_array for type_ in uses):
         for field in keys:
-            text = f"{body.spec.name} is never the element of an array, so mapKey has no effect; leave it out"
+            text = f"{struct.spec.name} is never the element of an array, so mapKey has no effect; leave it out"
             yield Finding(field.part, text, "mapKey")
 
 
-@body_rule(
+@struct_rule(
     summary="The fields of one message or struct have different names.",
     good=spec(field_of("int32", versions="0"), field_of("int64", "Beta", versions="1+")),
     bad=spec(field_of("int32", versions="0"), field_of("int64", versions="1+")),
 )
-def duplicate_field(body: Body, _: Draft) -> Iterator[Finding]:
-    for field, first in repeated(_named(body), lambda it: it.spec.name):
+def duplicate_field(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for field, first in repeated(_named(struct), lambda it: it.spec.name):
         text = f"line {first.part.location().line} already has this name; choose another, even for other versions"
         yield Finding(field.part, text)
 
 
-@body_rule(
+@struct_rule(
     summary="The fields of one message or struct have different names in Python, too.",
     good=spec(field_of("int32", "FooBar"), field_of("int32", "FooBaz")),
     bad=spec(field_of("int32", "FooBar"), field_of("int32", "FooBAR")),
 )
-def field_name_clash(body: Body, _: Draft) -> Iterator[Finding]:
-    for field, first in repeated(_named(body), lambda it: attribute_name(it.spec.name)):
+def field_name_clash(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for field, first in repeated(_named(struct), lambda it: attribute_name(it.spec.name)):
         if first.spec.name != field.spec.name:
             attribute = attribute_name(field.spec.name)
             text = f"as {first.spec.name}, the field becomes {attribute!r} in generated code; choose another name"
             yield Finding(field.part, text)
 
 
-def _named(body: Body) -> Iterator[FieldDraft]:
-    return (field for field in body.fields if "name" not in field.part.broken)
+def _named(struct: StructDraft) -> Iterator[FieldDraft]:
+    return (field for field in struct.fields if "name" not in field.part.broken)

@@ -34,9 +34,9 @@ def kafka_layout(draft: Draft) -> Iterator[Finding]:
     severity=None,
 )
 def kafka_about(draft: Draft) -> Iterator[Finding]:
-    for body in draft.bodies:
-        if body.kind in ("message", "common") and "about" in body.part.given:
-            yield Finding(body.part, "Kafka's generator rejects about here; write a comment instead", "about")
+    for struct in draft.structs:
+        if struct.kind in ("message", "common") and "about" in struct.part.given:
+            yield Finding(struct.part, "Kafka's generator rejects about here; write a comment instead", "about")
 
 
 @draft_rule(
@@ -46,7 +46,7 @@ def kafka_about(draft: Draft) -> Iterator[Finding]:
     severity=None,
 )
 def kafka_reserved_tags(draft: Draft) -> Iterator[Finding]:
-    holders = [body.part for body in draft.bodies if body.kind in ("message", "common")]
+    holders = [struct.part for struct in draft.structs if struct.kind in ("message", "common")]
     for part in (*holders, *(field.part for field in draft.fields)):
         if "reservedTags" in part.given:
             yield Finding(part, "Kafka's generator rejects reservedTags; write a comment instead", "reservedTags")

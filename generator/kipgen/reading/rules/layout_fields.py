@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kipgen.language.names import attribute_name
 from kipgen.language.wire_form import PREFIX_FORMS, REST
 from kipgen.reading.rules.examples import ALPHA, field_of, layout
-from kipgen.reading.rules.rule import Finding, layout_body_rule
+from kipgen.reading.rules.rule import Finding, layout_struct_rule
 from kipwire.types import KINDS, TYPES
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kipgen.language.versions import Versions
     from kipgen.language.wire_form import BitsSpec
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 _FLAGS = field_of("int8", "Flags", bits=[{"name": "HasAlpha", "bits": "0"}])
 _VALUE = field_of("bytes", "Value", size="rest", presentIf="HasValue")
@@ -32,16 +32,16 @@ class _Holder:
     bits: BitsSpec
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="A name of bits is unique among the bits and fields of its struct in each version, in Python too.",
     good=layout(_FLAGS, field_of("int8")),
     bad=layout(_FLAGS, field_of("int8", "HasALPHA")),
 )
-def bits_name(body: Body, _: Draft) -> Iterator[Finding]:
+def bits_name(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     owners: dict[str, list[tuple[FieldDraft, str]]] = {}
-    for field in body.fields:
+    for field in struct.fields:
         owners.setdefault(attribute_name(field.spec.name), []).append((field, field.spec.name))
-    for field in body.fields:
+    for field in struct.fields:
         for index, bits in enumerate(field.spec.wire.bits):
             attribute = attribute_name(bits.name)
             taken = owners.setdefault(attribute, [])
@@ -53,17 +53,17 @@ def bits_name(body: Body, _: Draft) -> Iterator[Finding]:
             taken.append((field, bits.name))
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="presentIf and absentIf name one bit of an earlier field of the same struct that has all the versions.",
     good=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha")),
     bad=layout(field_of("bytes", presentIf="HasAlpha"), _FLAGS),
 )
-def presence_bit(body: Body, _: Draft) -> Iterator[Finding]:
+def presence_bit(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     holders: dict[str, list[_Holder]] = {}
-    for position, field in enumerate(body.fields):
+    for position, field in enumerate(struct.fields):
         for bits in field.spec.wire.bits:
             holders.setdefault(bits.name, []).append(_Holder(position, field, bits))
-    for position, field in enumerate(body.fields):
+    for position, field in enumerate(struct.fields):
         name = field.spec.wire.presence_bit
         fault = _fault_of_bit(name, position, field, holders.get(name, [])) if name else None
         if fault:
@@ -89,14 +89,14 @@ def _presence_property(field: FieldDraft) -> str:
     return "presentIf" if field.spec.wire.present_if else "absentIf"
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="A bit says of only one field whether it is present.",
     good=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha")),
     bad=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha"), field_of("bytes", "Beta", presentIf="HasAlpha")),
 )
-def presence_bit_taken(body: Body, _: Draft) -> Iterator[Finding]:
+def presence_bit_taken(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     users: dict[str, list[FieldDraft]] = {}
-    for field in body.fields:
+    for field in struct.fields:
         bit = field.spec.wire.presence_bit
         if bit is not None:
             others = users.setdefault(bit, [])
@@ -107,7 +107,7 @@ def presence_bit_taken(body: Body, _: Draft) -> Iterator[Finding]:
             others.append(field)
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="sizeOnlyWith goes with a size, and names the next field, which is a rest with presentIf or absentIf.",
     good=layout(_FLAGS.replace("Alpha", "Value"), field_of("bytes", size="uvarint", sizeOnlyWith="Value"), _VALUE),
     bad=layout(
@@ -116,10 +116,10 @@ def presence_bit_taken(body: Body, _: Draft) -> Iterator[Finding]:
         _VALUE.replace("rest", "int32"),
     ),
 )
-def size_only_with(body: Body, _: Draft) -> Iterator[Finding]:
-    for position, field in enumerate(body.fields):
+def size_only_with(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for position, field in enumerate(struct.fields):
         name = field.spec.wire.size_only_with
-        following = next((it for it in _after(body, position) if _overlap(it, field)), None)
+        following = next((it for it in _after(struct, position) if _overlap(it, field)), None)
         fault = _fault_of_partner(name, field, following) if name else None
         if fault:
             yield Finding(field.part, fault, "sizeOnlyWith")
@@ -138,14 +138,14 @@ def _fault_of_partner(name: str, field: FieldDraft, following: FieldDraft | None
     return fault_of_versions(field, following) or (None if is_optional else fault)
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="sameLengthAs names an earlier array of the same struct that is always there and never null.",
     good=layout(field_of("[]int32"), field_of("[]int64", "Beta", sameLengthAs="Alpha")),
     bad=layout(field_of("[]int32", versions="2+"), field_of("[]int64", "Beta", sameLengthAs="Alpha")),
 )
-def same_length_as(body: Body, _: Draft) -> Iterator[Finding]:
+def same_length_as(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     earlier: dict[str, FieldDraft] = {}
-    for field in body.fields:
+    for field in struct.fields:
         name = field.spec.wire.same_length_as
         fault = _fault_of_length(name, field, earlier.get(name)) if name else None
         if fault:
@@ -161,17 +161,17 @@ def _fault_of_length(name: str, field: FieldDraft, other: FieldDraft | None) -> 
     return fault_of_versions(field, other) or (fault if may_be_missing(field, other) else None)
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="After a field of size rest there are only fields of a fixed width: integers that are not varints or "
     "sizeOf, bool, float64, uuid.",
     good=layout(field_of("bytes", size="rest"), field_of("int32", "Beta")),
     bad=layout(field_of("bytes", size="rest"), field_of("int32", "Beta", encoding="packed32")),
 )
-def rest_last(body: Body, _: Draft) -> Iterator[Finding]:
-    for position, field in enumerate(body.fields):
+def rest_last(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for position, field in enumerate(struct.fields):
         if not is_rest(field) or field.spec.wire.size_only_with:
             continue  # sizeOnlyWith requires a size, which its own rule reports
-        for later in _after(body, position):
+        for later in _after(struct, position):
             if _overlap(later, field) and not _has_fixed_width(later, existing(field)):
                 what = "is a sizeOf" if later.spec.wire.size_of else "has no fixed width"
                 text = f"{later.spec.name} (line {later.part.location().line}) comes after it and {what}"
@@ -211,15 +211,15 @@ def _has_fixed_width(field: FieldDraft, versions: Versions) -> bool:
     )
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="A struct has one sizeOf in each version.",
     good=layout(
         field_of("int32", versions="0", sizeOf="rest"), field_of("int64", "Beta", versions="1+", sizeOf="rest")
     ),
     bad=layout(field_of("int32", sizeOf="rest"), field_of("int64", "Beta", versions="1+", sizeOf="rest")),
 )
-def size_of_once(body: Body, _: Draft) -> Iterator[Finding]:
-    sizes = [field for field in body.fields if field.spec.wire.size_of]
+def size_of_once(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    sizes = [field for field in struct.fields if field.spec.wire.size_of]
     for position, field in enumerate(sizes):
         other = next((it for it in sizes[:position] if _overlap(it, field)), None)
         if other:
@@ -227,14 +227,14 @@ def size_of_once(body: Body, _: Draft) -> Iterator[Finding]:
             yield Finding(field.part, f"{text}; keep one of the two", "sizeOf")
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="A checksum covers its struct from another field on, which exists in all of the checksum's versions.",
     good=layout(field_of("uint32", "Crc", checksum={"algorithm": "crc32", "from": "Alpha"}), ALPHA),
     bad=layout(field_of("uint32", "Crc", checksum={"algorithm": "crc32", "from": "Alpha"}), field_of("int32", "Beta")),
 )
-def checksum_from(body: Body, _: Draft) -> Iterator[Finding]:
-    named = {field.spec.name: field for field in body.fields}
-    for field in body.fields:
+def checksum_from(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    named = {field.spec.name: field for field in struct.fields}
+    for field in struct.fields:
         checksum = field.spec.wire.checksum
         if checksum is None:
             continue
@@ -247,7 +247,7 @@ def checksum_from(body: Body, _: Draft) -> Iterator[Finding]:
             yield Finding(field.part, fault, "checksum", ("from",))
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="A checksum that comes after what it covers does not cover a sizeOf or another checksum.",
     good=layout(
         field_of("int32", "Size", sizeOf="rest"),
@@ -260,13 +260,13 @@ def checksum_from(body: Body, _: Draft) -> Iterator[Finding]:
         field_of("uint32", "Crc", checksum={"algorithm": "crc32", "from": "Size"}),
     ),
 )
-def checksum_covers(body: Body, _: Draft) -> Iterator[Finding]:
-    positions = {field.spec.name: position for position, field in enumerate(body.fields)}
-    for position, field in enumerate(body.fields):
+def checksum_covers(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    positions = {field.spec.name: position for position, field in enumerate(struct.fields)}
+    for position, field in enumerate(struct.fields):
         checksum = field.spec.wire.checksum
         start = position if checksum is None else positions.get(checksum.start, position)
         for index in range(position - 1, start - 1, -1):
-            other = body.fields[index]
+            other = struct.fields[index]
             if _overlap(other, field) and (other.spec.wire.size_of or other.spec.wire.checksum):
                 what = "a checksum" if other.spec.wire.checksum else "a sizeOf"
                 text = f"it would cover {other.spec.name}, {what}; name a field after {other.spec.name}"
@@ -274,9 +274,9 @@ def checksum_covers(body: Body, _: Draft) -> Iterator[Finding]:
                 break
 
 
-def _after(body: Body, position: int) -> Iterator[FieldDraft]:
+def _after(struct: StructDraft, position: int) -> Iterator[FieldDraft]:
     """The fields after the one at a position."""
-    return (body.fields[index] for index in range(position + 1, len(body.fields)))
+    return (struct.fields[index] for index in range(position + 1, len(struct.fields)))
 
 
 def _overlap(one: FieldDraft, other: FieldDraft) -> bool:

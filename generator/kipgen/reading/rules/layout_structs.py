@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kipgen.language.versions import Versions
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
-_Structs = dict[str, "Body"]
+_Structs = dict[str, "StructDraft"]
 _VersionSet = int
 """A set of versions as a number: bit n is version n."""
 
@@ -31,7 +31,7 @@ _REST = field_of("bytes", "Leaf", size="rest")
 )
 def sorted_key(draft: Draft) -> Iterator[Finding]:
     structs = _structs(draft)
-    keys = {name: [field for field in body.fields if field.spec.map_key] for name, body in structs.items()}
+    keys = {name: [field for field in struct.fields if field.spec.map_key] for name, struct in structs.items()}
     for field in draft.fields:
         type_ = field.spec.type
         if field.spec.wire.is_sorted and type_.is_array and type_.element in keys:
@@ -60,7 +60,7 @@ def _fault_of_keys(field: FieldDraft, keys: list[FieldDraft]) -> str | None:
     bad=layout(field_of("[]Inner", fields=[field_of("int8", "Leaf", versions="1+")])),
 )
 def empty_struct(draft: Draft) -> Iterator[Finding]:
-    filled = {name: _filled(body) for name, body in _structs(draft).items()}
+    filled = {name: _filled(struct) for name, struct in _structs(draft).items()}
     for field in draft.fields:
         struct = field.spec.type.element
         empty = _set(existing(field)) & ~filled.get(struct, -1)
@@ -69,10 +69,10 @@ def empty_struct(draft: Draft) -> Iterator[Finding]:
             yield Finding(field.part, f"{text}; give it a field that is always present and not a rest", "type")
 
 
-def _filled(body: Body) -> _VersionSet:
+def _filled(struct: StructDraft) -> _VersionSet:
     """The versions in which a struct surely takes a byte; nested structs are judged on their own."""
     found = 0
-    for field in body.fields:
+    for field in struct.fields:
         if not (is_rest(field) or field.spec.wire.presence_bit or field.spec.wire.size_only_with):
             found |= _set(existing(field))
     return found
@@ -99,9 +99,9 @@ def endless_element(draft: Draft) -> Iterator[Finding]:
 )
 def endless_struct(draft: Draft) -> Iterator[Finding]:
     endless = _endless(_structs(draft))
-    for body in draft.bodies:
+    for struct in draft.structs:
         later = 0
-        for field in reversed(body.fields):
+        for field in reversed(struct.fields):
             present = _set(existing(field))
             if field.spec.type.is_struct and present & later & endless.get(field.spec.type.element, 0):
                 text = f"{field.spec.type.element} goes on to the end, but fields come after it"
@@ -115,17 +115,17 @@ def _endless(structs: _Structs) -> dict[str, _VersionSet]:
     is_news = True
     while is_news:
         is_news = False
-        for name, body in reversed(structs.items()):  # inner structs mostly come after outer ones
-            found = _goes_on(body, known)
+        for name, struct in reversed(structs.items()):  # inner structs mostly come after outer ones
+            found = _goes_on(struct, known)
             is_news |= found != known[name]
             known[name] = found
     return known
 
 
-def _goes_on(body: Body, known: dict[str, _VersionSet]) -> _VersionSet:
+def _goes_on(struct: StructDraft, known: dict[str, _VersionSet]) -> _VersionSet:
     """The versions in which a struct is endless, as far as it is known which of those within it are."""
     found = sized = 0
-    for field in body.fields:
+    for field in struct.fields:
         present = _set(existing(field))
         if field.spec.wire.size_of:
             sized |= present
@@ -139,9 +139,9 @@ def _goes_on(body: Body, known: dict[str, _VersionSet]) -> _VersionSet:
 def _structs(draft: Draft) -> _Structs:
     """The structs by name."""
     found: _Structs = {}
-    for body in draft.bodies:
-        if body.kind in ("inline", "common"):
-            found.setdefault(body.spec.name, body)
+    for struct in draft.structs:
+        if struct.kind in ("inline", "common"):
+            found.setdefault(struct.spec.name, struct)
     return found
 
 

@@ -5,39 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kipgen.reading.rules.examples import field_of, spec
-from kipgen.reading.rules.rule import Finding, body_rule, draft_rule, field_rule
+from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, struct_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 _TAG_1 = field_of("int32", versions="2+", taggedVersions="2+", tag=1)
 _TAG_0 = field_of("int32", versions="2+", taggedVersions="2+", tag=0)
 
 
-@body_rule(
+@struct_rule(
     summary="A field does not use a reserved tag: older peers may still send the field that had it (KIP-482).",
     good=spec(_TAG_0, more='"reservedTags": [1]'),
     bad=spec(_TAG_0, more='"reservedTags": [0]'),
 )
-def reserved_tag_used(body: Body, _: Draft) -> Iterator[Finding]:
-    for field in body.fields:
-        if field.spec.tag in body.spec.reserved_tags:
-            line = body.part.location("reservedTags").line
+def reserved_tag_used(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for field in struct.fields:
+        if field.spec.tag in struct.spec.reserved_tags:
+            line = struct.part.location("reservedTags").line
             text = f"tag {field.spec.tag} is reserved (line {line}): another field once had it; choose another tag"
             yield Finding(field.part, text, "tag")
 
 
-@body_rule(
+@struct_rule(
     summary="reservedTags names each tag once.",
     good=spec(_TAG_0, more='"reservedTags": [1, 2]'),
     bad=spec(_TAG_0, more='"reservedTags": [1, 1]'),
 )
-def reserved_tag_twice(body: Body, _: Draft) -> Iterator[Finding]:
-    tags = body.spec.reserved_tags
+def reserved_tag_twice(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    tags = struct.spec.reserved_tags
     for tag in sorted({tag for tag in tags if tags.count(tag) > 1}):
-        yield Finding(body.part, f"tag {tag} is listed {tags.count(tag)} times; list it once", "reservedTags")
+        yield Finding(struct.part, f"tag {tag} is listed {tags.count(tag)} times; list it once", "reservedTags")
 
 
 @draft_rule(
@@ -48,10 +48,10 @@ def reserved_tag_twice(body: Body, _: Draft) -> Iterator[Finding]:
 def reserved_tags_inflexible(draft: Draft) -> Iterator[Finding]:
     if draft.is_retired or not draft.message.flexible_versions.is_empty or "flexibleVersions" in draft.part.broken:
         return
-    for body in draft.bodies:
-        if body.spec.reserved_tags:
+    for struct in draft.structs:
+        if struct.spec.reserved_tags:
             text = "the message has no flexible versions, so no field of it ever had a tag; leave reservedTags out"
-            yield Finding(body.part, text, "reservedTags")
+            yield Finding(struct.part, text, "reservedTags")
 
 
 @field_rule(

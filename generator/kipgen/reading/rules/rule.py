@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NotRequired, TypedDict, TypeVar, Unpack
 
 from kipgen.language.problems import Problem, Severity
-from kipgen.reading.draft import Body, Draft, FieldDraft, SpecPart
+from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
 from kipgen.reading.enum_spec import EnumDraft
 
 
@@ -165,22 +165,22 @@ def layout_field_rule(
     return _of_parts(lambda draft: _unbroken(draft.fields, needs) if _is_layout(draft) else (), profile)
 
 
-def body_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[Body]], Rule]:
+def struct_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[StructDraft]], Rule]:
     """Make a rule of a function that judges the fields of one message or struct together."""
-    return _of_parts(lambda draft: draft.bodies, profile)
+    return _of_parts(lambda draft: draft.structs, profile)
 
 
-def layout_body_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[Body]], Rule]:
+def layout_struct_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[StructDraft]], Rule]:
     """Make a rule of a function that judges the fields of a layout, or of a struct in it, together.
 
     It is not called while one of these fields is known to be wrong.
     """
 
-    def bodies(draft: Draft) -> Iterator[Body]:
+    def structs(draft: Draft) -> Iterator[StructDraft]:
         if _is_layout(draft):
-            yield from (body for body in draft.bodies if not _is_any_broken(body.fields))
+            yield from (struct for struct in draft.structs if not _is_any_broken(struct.fields))
 
-    return _of_parts(bodies, profile)
+    return _of_parts(structs, profile)
 
 
 def folder_rule(**profile: Unpack[Profile]) -> Callable[[FolderCheck], Rule]:

@@ -12,7 +12,7 @@ from kipwire.types import TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 MAX_STRUCTS = MAX_DEPTH // 2
 """How deep common structs may be nested: as deep as inline ones, which take two levels of a file each."""
@@ -32,10 +32,10 @@ def _chain(count: int) -> tuple[str, ...]:
     bad=spec(field_of("Inner", fields=[LEAF]), field_of("[]Inner", "Beta", fields=[])),
 )
 def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
-    inline = (body for body in draft.bodies if body.kind == "inline" and not _in_common_struct(body))
-    for body, first in repeated((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
-        text = f"{body.spec.name} is already used in line {first.part.location('type').line}"
-        yield Finding(body.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
+    inline = (struct for struct in draft.structs if struct.kind == "inline" and not _in_common_struct(struct))
+    for struct, first in repeated((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
+        text = f"{struct.spec.name} is already used in line {first.part.location('type').line}"
+        yield Finding(struct.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
 
 
 @draft_rule(
@@ -44,11 +44,11 @@ def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("Outer"), common=(struct_named("Outer", field_of("Inner", "Inside", fields=[])),)),
 )
 def inline_in_common(draft: Draft) -> Iterator[Finding]:
-    for body in draft.bodies:
-        for field in body.fields if body.kind == "common" else ():
+    for struct in draft.structs:
+        for field in struct.fields if struct.kind == "common" else ():
             type_ = field.spec.type
             if type_.has_struct and type_.element not in draft.common and "type" not in field.part.broken:
-                text = f"{type_.element} is used by the common struct {body.spec.name}"
+                text = f"{type_.element} is used by the common struct {struct.spec.name}"
                 yield Finding(field.part, f"{text}; move its definition to commonStructs", "type")
 
 
@@ -115,12 +115,12 @@ def struct_depth(draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("Shared"), common=(struct_named("Shared"), struct_named("Shared"))),
 )
 def duplicate_struct(draft: Draft) -> Iterator[Finding]:
-    for body in draft.bodies:
-        if body.kind == "common" and "name" not in body.part.broken:
-            first = draft.common[body.spec.name]
-            if first is not body:
+    for struct in draft.structs:
+        if struct.kind == "common" and "name" not in struct.part.broken:
+            first = draft.common[struct.spec.name]
+            if first is not struct:
                 text = f"the common struct in line {first.part.location().line} already has this name; rename one"
-                yield Finding(body.part, text)
+                yield Finding(struct.part, text)
 
 
 @draft_rule(
@@ -129,10 +129,10 @@ def duplicate_struct(draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("Probe", fields=[])),
 )
 def struct_name_clash(draft: Draft) -> Iterator[Finding]:
-    for body in draft.bodies:
-        if body.kind in ("inline", "common") and body.spec.name == draft.message.name and body.spec.name:
-            text = f"{body.spec.name} is the name of the message; give the struct another name"
-            yield Finding(body.part, text, "type" if body.kind == "inline" else "name")
+    for struct in draft.structs:
+        if struct.kind in ("inline", "common") and struct.spec.name == draft.message.name and struct.spec.name:
+            text = f"{struct.spec.name} is the name of the message; give the struct another name"
+            yield Finding(struct.part, text, "type" if struct.kind == "inline" else "name")
 
 
 @draft_rule(
@@ -143,22 +143,22 @@ def struct_name_clash(draft: Draft) -> Iterator[Finding]:
     kafka="warning",
 )
 def undefined_struct(draft: Draft) -> Iterator[Finding]:
-    defined = {body.spec.name for body in draft.bodies if body.kind == "common" or "fields" in body.part.given}
-    for body in draft.bodies:
-        if body.kind != "inline" or body.spec.name in defined or _in_common_struct(body):
+    defined = {struct.spec.name for struct in draft.structs if struct.kind == "common" or "fields" in struct.part.given}
+    for struct in draft.structs:
+        if struct.kind != "inline" or struct.spec.name in defined or _in_common_struct(struct):
             continue
-        if body.part.broken.isdisjoint(("type", "fields")):
-            name = body.spec.name
+        if struct.part.broken.isdisjoint(("type", "fields")):
+            name = struct.spec.name
             hint = f"write {name.lower()} for the primitive" if name.lower() in TYPES else "give it fields"
             text = f"the struct {name} is not defined, so it is empty; {hint}"
-            yield Finding(body.part, text, "type")
+            yield Finding(struct.part, text, "type")
 
 
-def _in_common_struct(body: Body) -> bool:
-    return body.part.path[:1] == ("commonStructs",)
+def _in_common_struct(struct: StructDraft) -> bool:
+    return struct.part.path[:1] == ("commonStructs",)
 
 
-def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, Body]]:
+def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, StructDraft]]:
     common = draft.common
     for field in draft.fields:
         struct = common.get(field.spec.type.element)
@@ -166,12 +166,12 @@ def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, Body]]:
             yield field, struct
 
 
-def _uses(struct: Body, common: dict[str, Body]) -> set[str]:
+def _uses(struct: StructDraft, common: dict[str, StructDraft]) -> set[str]:
     """The common structs that its fields have."""
     return {field.spec.type.element for field in struct.fields} & common.keys()
 
 
-def _depths(common: dict[str, Body]) -> dict[str, int]:
+def _depths(common: dict[str, StructDraft]) -> dict[str, int]:
     """How deep each common struct nests others; structs that lead into a circle are left out."""
     left = {name: _uses(struct, common) for name, struct in common.items()}
     users: dict[str, list[str]] = {name: [] for name in common}
@@ -190,7 +190,7 @@ def _depths(common: dict[str, Body]) -> dict[str, int]:
     return depths
 
 
-def _way_back(name: str, common: dict[str, Body]) -> tuple[str, ...]:
+def _way_back(name: str, common: dict[str, StructDraft]) -> tuple[str, ...]:
     """The common structs on a path from one to itself; empty without such a path."""
     before: dict[str, str] = {}
     waiting = [name]

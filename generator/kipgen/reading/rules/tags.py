@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kipgen.reading.rules.examples import field_of, spec
-from kipgen.reading.rules.rule import Finding, body_rule, field_rule, repeated
+from kipgen.reading.rules.rule import Finding, field_rule, repeated, struct_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kipgen.language.versions import Versions
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 
 @field_rule(
@@ -108,7 +108,7 @@ def tagged_nullable(field: FieldDraft, _: Draft) -> Iterator[Finding]:
         yield Finding(field.part, text, "nullableVersions")
 
 
-@body_rule(
+@struct_rule(
     summary="The tags of one message or struct are different.",
     good=spec(
         field_of("int32", versions="2+", taggedVersions="2+", tag=0),
@@ -119,14 +119,14 @@ def tagged_nullable(field: FieldDraft, _: Draft) -> Iterator[Finding]:
         field_of("int32", "Beta", versions="3+", taggedVersions="3+", tag=0),
     ),
 )
-def duplicate_tag(body: Body, _: Draft) -> Iterator[Finding]:
-    tagged = (field for field in body.fields if field.spec.tag is not None)
+def duplicate_tag(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    tagged = (field for field in struct.fields if field.spec.tag is not None)
     for field, first in repeated(tagged, lambda it: it.spec.tag):
         text = f"tag {field.spec.tag} is already used by {first.spec.name} (line {first.part.location('tag').line})"
         yield Finding(field.part, f"{text}; choose another", "tag")
 
 
-@body_rule(
+@struct_rule(
     summary="Tags count from 0 without gaps. KIP-482 does not require it, but Kafka's generator does.",
     good=spec(
         field_of("int32", versions="2+", taggedVersions="2+", tag=1),
@@ -138,11 +138,11 @@ def duplicate_tag(body: Body, _: Draft) -> Iterator[Finding]:
     ),
     severity="warning",
 )
-def tag_gap(body: Body, _: Draft) -> Iterator[Finding]:
-    by_tag = {field.spec.tag: field for field in reversed(body.fields) if field.spec.tag is not None}
-    if any("tag" in field.part.broken for field in body.fields):
+def tag_gap(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    by_tag = {field.spec.tag: field for field in reversed(struct.fields) if field.spec.tag is not None}
+    if any("tag" in field.part.broken for field in struct.fields):
         return
-    known = sorted({*by_tag, *body.spec.reserved_tags})
+    known = sorted({*by_tag, *struct.spec.reserved_tags})
     for expected, tag in enumerate(known):
         if tag != expected and tag in by_tag:
             text = f"tag {tag} comes after a gap: {expected} is not used, and Kafka's generator rejects gaps"
