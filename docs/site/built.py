@@ -1,4 +1,4 @@
-"""What is wrong with a built site: blank pages and links that lead nowhere. `python -m docs.site.built FOLDER`."""
+"""What is wrong with a built site: blank pages and broken links. `python -m docs.site.built FOLDER`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _LONGEST_VARINT = {16: 3, 32: 5, 64: 10}
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Some neighbouring bytes. A box with inner boxes has no bytes but theirs."""
+    """Some neighbouring bytes. A box with inner boxes has only their bytes."""
 
     name: str
     size: str
@@ -55,7 +55,7 @@ def _of_field(field: WireField, structs: dict[str, WireStruct], around: tuple[st
     if field.struct is not None:
         inner = _inner(field.struct, structs, around)
         if field.nullable:
-            marker = Box("marker", "1", "length", about="Whether the struct is there; if not, nothing follows.")
+            marker = Box("marker", "1", "length", about="Whether the struct is present; if not, nothing follows.")
             inner = (marker, *inner)
         return Box(field.attribute, "", "group", inner, field.about)
     value = _value(field, field.attribute, field.about)

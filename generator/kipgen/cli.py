@@ -1,4 +1,4 @@
-"""The command line. Exit status: 0 all is well, 1 something was found, 2 the command cannot be carried out."""
+"""The command line. Exit status: 0 success, 1 something was found, 2 the command cannot run."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def check(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Specs, each judged alone, or folders of them: packages; those in schemas/ if none is given."
+            help="Specs, each checked alone, or folders of them: packages; those in schemas/ if none is given."
         ),
     ] = None,
     kafka: Annotated[

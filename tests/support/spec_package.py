@@ -48,7 +48,7 @@ def generated(specs: Path, name: str, folder: Path) -> Iterator[ModuleType]:
 
 
 def modules_of(text: str, package: str, folder: Path) -> dict[int, Any]:
-    """The module of each version of one spec, by its text. The code is not laid out, which takes the most time.
+    """The module of each version of one spec, by its text. The code is not formatted, which takes the most time.
 
     The name of the package must be one that no other test imports.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fail(*lines: str) -> NoReturn:
-    """Say why a command cannot be carried out, each text on a line of its own, and exit with 2."""
+    """Say why a command cannot run, each text on a line of its own, and exit with 2."""
     for number, line in enumerate(lines):
         ERR.print(Text.assemble(("kipgen: ", "red") if not number else "", one_line(line)))
     sys.exit(2)

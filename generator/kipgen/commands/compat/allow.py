@@ -25,7 +25,7 @@ _KEYS = ("rule", "path", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A finding that is accepted."""
+    """A finding that a team has accepted."""
 
     rule: str
     path: str

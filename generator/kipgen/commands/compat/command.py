@@ -46,10 +46,10 @@ def compat(
     ] = None,
     allow_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"Accepted findings, with reasons; {ALLOW_FILE} if there is one here."),
+        typer.Option(metavar="FILE", help=f"Accepted findings, with reasons; {ALLOW_FILE} here if not given."),
     ] = None,
     wire_only: Annotated[
-        bool, typer.Option("--wire-only", help="Exit 0 if nothing but generated code changes, not bytes.")
+        bool, typer.Option("--wire-only", help="Exit 0 if only generated code changes, not bytes.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     sarif: Annotated[

@@ -90,7 +90,7 @@ def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
 
 
 def contents(commit: Commit, blobs: Iterable[str]) -> dict[str, bytes]:
-    """The contents of blobs; of one that the repository lacks, or that is too long for a spec, nothing.
+    """The contents of blobs; empty for one that the repository lacks, or that is too long for a spec.
 
     Raises:
         GitError: git fails, or all of them together are more than `MOST_BYTES`.

@@ -96,7 +96,7 @@ ALL = (
     ),
     _wire(
         "field-moved",
-        summary="Plain fields keep their order, even those of one type.",
+        summary="Plain fields keep their order, even those of the same type.",
         breaks="peers send the fields in the old order, so each is read as another",
         instead="restore the order; fields that exist in released versions cannot be reordered in a new one",
         good=_change(spec(ALPHA, _BETA), spec(ALPHA, _BETA)),

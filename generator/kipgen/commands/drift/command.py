@@ -36,7 +36,7 @@ def drift(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if there is anything."""
+    """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs."""
     from kipgen.commands.drift.differences import compare
     from kipgen.commands.drift.jars import JarError, read_release
 

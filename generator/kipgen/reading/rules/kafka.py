@@ -28,7 +28,7 @@ def kafka_layout(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    summary="Kafka's generator knows about on fields only, not on messages and common structs.",
+    summary="Kafka's generator accepts about only on fields, not on messages and common structs.",
     good=spec(field_of("int32", about="The first letter.")),
     bad=spec(ALPHA, more='"about": "A probe."'),
     severity=None,
@@ -76,7 +76,7 @@ def kafka_element_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 @field_rule(
     needs=("versions",),
-    summary="Kafka's generator wants versions on every field that has fields of its own, even a tagged one.",
+    summary="Kafka's generator requires versions on every field that has fields of its own, even a tagged one.",
     good=spec(
         field_of("Inner", versions="2+", taggedVersions="2+", tag=0, fields=[field_of("int32", "Leaf", versions="2+")])
     ),
@@ -88,13 +88,13 @@ def kafka_element_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def kafka_nested_versions(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.fields_given and "versions" not in field.part.given:
-        text = f'Kafka\'s generator needs versions where there are fields; add "versions": "{field.spec.versions}"'
+        text = f'Kafka\'s generator requires versions where there are fields; add "versions": "{field.spec.versions}"'
         yield Finding(field.part, text)
 
 
 @field_rule(
     needs=("type", "default"),
-    summary="Kafka's generator pastes defaults into Java as they are, so some do not compile.",
+    summary="Kafka's generator copies defaults into Java unchanged, so some do not compile.",
     good=spec(field_of("uint32", default="0x7fffffff")),
     bad=spec(field_of("uint32", default="0xffffffff")),
     severity=None,

@@ -54,7 +54,7 @@ def bits_name(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 
 
 @layout_struct_rule(
-    summary="presentIf and absentIf name one bit of an earlier field of the same struct that has all the versions.",
+    summary="presentIf and absentIf name one bit of an earlier field of the struct, which has all the same versions.",
     good=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha")),
     bad=layout(field_of("bytes", presentIf="HasAlpha"), _FLAGS),
 )

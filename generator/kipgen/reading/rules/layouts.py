@@ -112,7 +112,7 @@ def no_attribute(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 @layout_field_rule(
     needs=("type", "constant", "versions"),
-    summary="A constant is a value of its field's type; if it is version, every version number is.",
+    summary="A constant is a value of its field's type; for version, so is every version number.",
     good=layout(field_of("int8", constant="127")),
     bad=layout(field_of("int8", constant="128")),
 )

@@ -61,7 +61,7 @@ def api_key_taken(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    summary="Each request has a response with the same apiKey, and each coordinator key a value.",
+    summary="Requests and responses come in pairs with one apiKey, and so do coordinator keys and values.",
     good=_PAIR,
     bad=_request(),
 )

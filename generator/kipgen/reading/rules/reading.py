@@ -87,7 +87,7 @@ RULES = (
     ),
     reading_rule(
         "versions-missing",
-        summary="A field that is not tagged says its versions.",
+        summary="A field that is not tagged has versions.",
         good=spec(ALPHA),
         bad=spec('{"name": "Alpha", "type": "int32"}'),
     ),
