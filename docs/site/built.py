@@ -1,4 +1,4 @@
-"""What is wrong with a built site: blank pages and links that lead nowhere. `python -m docs.site.built FOLDER`."""
+"""What is wrong with a built site: blank pages and broken links. `python -m docs.site.built FOLDER`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def problems(folder: Path) -> list[str]:
 
 
 def content_of(html: str) -> Content:
-    """What the article of a page has; nothing where there is no article.
+    """The content of a page's article; empty if it has no article.
 
     Args:
         html: the whole page.
@@ -75,7 +75,7 @@ def _dead_links(folder: Path, path: str, links: list[str], pages: Mapping[str, C
             continue
         target = normpath(join(dirname(path), unquote(parts.path))) if parts.path else path
         if target.startswith("..") or not (folder / target).is_file():
-            yield link, "there is no such page or file"
+            yield link, "no page or file of this name"
         elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
             yield link, "the page has no such anchor"
 

@@ -1,10 +1,10 @@
-"""The bytes of one version as boxes in boxes: what stands behind what, and how many bytes it takes."""
+"""The bytes of one version as nested boxes: the order of the values, and how many bytes each takes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kipgen.resolve.layout import FieldLayout, MessageLayout, StructLayout
+from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 from kipwire.types import TYPES
 
 _LONGEST_VARINT = {16: 3, 32: 5, 64: 10}
@@ -13,7 +13,7 @@ _LONGEST_VARINT = {16: 3, 32: 5, 64: 10}
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Some neighbouring bytes. A box with inner boxes has no bytes but theirs."""
+    """Some neighbouring bytes. A box with inner boxes has only their bytes."""
 
     name: str
     size: str
@@ -24,13 +24,13 @@ class Box:
     about: str = ""
 
 
-def boxes(layout: MessageLayout) -> tuple[Box, ...]:
+def boxes(message: WireMessage) -> tuple[Box, ...]:
     """The boxes of a message in the order of its bytes."""
-    structs = {struct.class_name: struct for struct in layout.structs}
-    return _of_struct(layout.root, structs, ())
+    structs = {struct.class_name: struct for struct in message.structs}
+    return _of_struct(message.root, structs, ())
 
 
-def _of_struct(struct: StructLayout, structs: dict[str, StructLayout], around: tuple[str, ...]) -> tuple[Box, ...]:
+def _of_struct(struct: WireStruct, structs: dict[str, WireStruct], around: tuple[str, ...]) -> tuple[Box, ...]:
     found = [_of_field(field, structs, around) for field in struct.fields if field.tag is None]
     if struct.flexible:
         tagged = sorted((field for field in struct.fields if field.tag is not None), key=lambda it: it.tag or 0)
@@ -44,10 +44,10 @@ def _of_struct(struct: StructLayout, structs: dict[str, StructLayout], around: t
 
 _TAG_COUNT = Box("tag count", "1 to 5", "tags", about="How many tagged fields follow, known and unknown ones.")
 _TAG = Box("tag", "1 to 5", "tags")
-_SIZE = Box("size", "1 to 5", "tags", about="Bytes of the value behind it.")
+_SIZE = Box("size", "1 to 5", "tags", about="Bytes of the value after it.")
 
 
-def _of_field(field: FieldLayout, structs: dict[str, StructLayout], around: tuple[str, ...]) -> Box:
+def _of_field(field: WireField, structs: dict[str, WireStruct], around: tuple[str, ...]) -> Box:
     if field.type.is_array:
         element = _element(field, structs, around)
         count = Box("count", "1 to 5" if field.compact else "4", "length", about=_null(field))
@@ -55,7 +55,7 @@ def _of_field(field: FieldLayout, structs: dict[str, StructLayout], around: tupl
     if field.struct is not None:
         inner = _inner(field.struct, structs, around)
         if field.nullable:
-            marker = Box("marker", "1", "length", about="Whether the struct is there; if not, nothing follows.")
+            marker = Box("marker", "1", "length", about="Whether the struct is present; if not, nothing follows.")
             inner = (marker, *inner)
         return Box(field.attribute, "", "group", inner, field.about)
     value = _value(field, field.attribute, field.about)
@@ -64,14 +64,14 @@ def _of_field(field: FieldLayout, structs: dict[str, StructLayout], around: tupl
     return Box(field.attribute, "", "group", (_length(field, _null(field)), value), field.about)
 
 
-def _element(field: FieldLayout, structs: dict[str, StructLayout], around: tuple[str, ...]) -> tuple[Box, ...]:
+def _element(field: WireField, structs: dict[str, WireStruct], around: tuple[str, ...]) -> tuple[Box, ...]:
     if field.struct is not None:
         return _inner(field.struct, structs, around)
     value = _value(field, field.type.element, "")
     return (_length(field, ""), value) if field.type.element in ("string", "bytes") else (value,)
 
 
-def _length(field: FieldLayout, about: str) -> Box:
+def _length(field: WireField, about: str) -> Box:
     """The length of a string or of bytes; a compact one of a string is short, as strings have 32,767 bytes at most."""
     is_string = field.type.element == "string"
     if field.compact:
@@ -79,13 +79,13 @@ def _length(field: FieldLayout, about: str) -> Box:
     return Box("length", "2" if is_string else "4", "length", (), about)
 
 
-def _inner(name: str, structs: dict[str, StructLayout], around: tuple[str, ...]) -> tuple[Box, ...]:
+def _inner(name: str, structs: dict[str, WireStruct], around: tuple[str, ...]) -> tuple[Box, ...]:
     if name in around:
         return (Box(name, "as above", "value"),)
     return _of_struct(structs[name], structs, (*around, name))
 
 
-def _value(field: FieldLayout, name: str, about: str) -> Box:
+def _value(field: WireField, name: str, about: str) -> Box:
     if field.encoding is not None:
         bits = field.encoding.bits
         size = str(bits // 8) if field.encoding.form == "fixed" else f"1 to {_LONGEST_VARINT[bits]}"
@@ -95,6 +95,6 @@ def _value(field: FieldLayout, name: str, about: str) -> Box:
     return Box(name, str(width) if width else "length", "value", (), about)
 
 
-def _null(field: FieldLayout) -> str:
+def _null(field: WireField) -> str:
     plain = "How many bytes or elements follow" + (", plus 1" if field.compact else "")
     return f"{plain}; {0 if field.compact else -1} is null." if field.nullable else f"{plain}."

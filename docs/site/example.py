@@ -42,7 +42,7 @@ class Example:
 def examples(found: Iterable[RealMessage], registry: Registry) -> dict[str, Example]:
     """An example of every message that has a version, by name.
 
-    A real one is of the newest version that there is a real one of, and of these the most telling short one.
+    A real one is of the newest version with real messages: the shortest that shows enough.
 
     Args:
         found: real messages.
@@ -73,7 +73,7 @@ def example_of(data: bytes, cls: type[Message], source: str = "") -> Example:
     """The bytes of one message as an example.
 
     Args:
-        data: the message, without what stands before it.
+        data: the message, without its header.
         cls: its class.
         source: where a real one was found.
 

@@ -29,7 +29,7 @@ ORDER = (
     "json",
     "kip-625",
 )
-"""The guides in the order in which they are offered; those not named here come behind them, by name."""
+"""The guides in the order in which they are offered; all others follow by name."""
 LANGUAGE_GUIDE = "docs/spec-language.md"
 OF_THE_PROJECT = ("docs/releasing.md",)
 """Pages in the folder of the guides that are for those who work on kipwire."""

@@ -25,7 +25,7 @@ def constructors(cls: type[Message]) -> str:
     lines = source.splitlines()
     classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
     text = "\n\n".join(_constructor(node, lines) for node in reversed(classes))
-    # Generated code is laid out already; what is too wide for a page is rare, and black takes its time.
+    # Generated code is formatted already; lines too wide for a page are rare, and black is slow.
     is_wide = any(len(line) > _MODE.line_length for line in text.splitlines())
     return black.format_str(text, mode=_MODE).rstrip() if is_wide else text
 

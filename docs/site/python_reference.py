@@ -90,7 +90,7 @@ def reference_pages() -> list[Page]:
 
 
 def public_names(module: str) -> tuple[str, ...]:
-    """The names that a module offers, without the modules among them, which have a place of their own.
+    """The names that a module offers, without modules, which have their own pages.
 
     Args:
         module: its dotted name.

@@ -29,7 +29,7 @@ SpecNames = Mapping[tuple[str, str, int], str]
 
 
 class RealMessage(NamedTuple):
-    """One message, without what stands before it."""
+    """One message, without its header."""
 
     name: str
     version: int

@@ -23,7 +23,7 @@ def pairs(specs: Iterable[tuple[str, MessageSpec]]) -> dict[str, str]:
     """The name of the other half of each message that has one: request and response, key and value of a record.
 
     Args:
-        specs: the folder and the spec of every message; API keys are counted anew for each coordinator's folder.
+        specs: the folder and the spec of every message; API keys start again in each coordinator's folder.
     """
     by_key = {(folder, spec.type, spec.api_key): spec.name for folder, spec in specs if spec.api_key is not None}
     found = {}

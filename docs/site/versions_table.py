@@ -37,7 +37,7 @@ class Row:
 
 
 def version_rows(spec: MessageSpec) -> tuple[Row, ...]:
-    """A row for each field in the order of the wire, those of a struct behind the field that has it.
+    """A row for each field in the order of the wire, those of a struct after the field that has it.
 
     Args:
         spec: a message that has versions.

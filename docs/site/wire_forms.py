@@ -12,7 +12,7 @@ from docs.site.byte_layout import Box, boxes
 from docs.site.python_class import constructors
 from docs.site.templating import highlighted
 from kipgen.language.spec import MessageSpec
-from kipgen.resolve.layout import lay_out
+from kipgen.resolve.wire import resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +51,4 @@ def wire_forms(spec: MessageSpec) -> tuple[WireForm, ...]:
 def _bytes_of(spec: MessageSpec, version: int) -> tuple[str, tuple[Box, ...]]:
     header_version = getattr(kafka_messages.message(spec.name, version), "HEADER_VERSION", None)
     header = "" if header_version is None else f"{spec.type.capitalize()}Header v{header_version}"
-    return header, boxes(lay_out(spec, version))
+    return header, boxes(resolve(spec, version))

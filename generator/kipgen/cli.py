@@ -1,4 +1,4 @@
-"""The command line. Exit status: 0 all is well, 1 something was found, 2 the command cannot be carried out."""
+"""The command line. Exit status: 0 success, 1 something was found, 2 the command cannot run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; whatever goes wrong outside ends in one readable line."""
+    """Run the command line; errors of the system end in one readable line."""
     try:
         app()
     except KeyboardInterrupt:
@@ -62,7 +62,7 @@ def generate(
     """Generate a package of Python classes from each folder of specs."""
     specs = specs or packages_here()
     if package and len(specs) > 1:
-        fail("--package names one package; give one folder with it")
+        fail("--package is for one package; give one folder with it")
     stale = False
     for folder in specs:
         if not folder.is_dir():
@@ -81,32 +81,32 @@ def _generate_package(folder: Path, package: Path, name: str, check: bool) -> bo
     """Generate one package, or check it; whether the check found something to do."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from kipgen.package.generate import carry_out, differences, plan, plan_afresh
+    from kipgen.package.generate import apply_changes, differences, find_changes, find_changes_afresh
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=ERR, transient=True) as bar:
         task = bar.add_task(f"{'Checking' if check else 'Generating'} {name}", total=None)
-        find_out = plan_afresh if check else plan
-        planned = find_out(folder, package, name, lambda done, total: bar.update(task, completed=done, total=total))
-    print_problems(planned.problems)
-    for obstacle in planned.obstacles:
+        find_out = find_changes_afresh if check else find_changes
+        changes = find_out(folder, package, name, lambda done, total: bar.update(task, completed=done, total=total))
+    print_problems(changes.problems)
+    for obstacle in changes.obstacles:
         ERR.print(Text.assemble((one_line(package / obstacle.path), "red"), f" is in the way: it {obstacle.reason}"))
-    for path in planned.unclaimed:
-        text = "starts as a generated file, but no spec asks for it and kipgen did not make it; it stays"
+    for path in changes.unclaimed:
+        text = "looks like a generated file, but no spec needs it and kipgen did not make it; it is kept"
         ERR.print(Text(f"{one_line(package / path)}: {text}", "yellow"))
-    if planned.has_errors:
+    if changes.has_errors:
         sys.exit(1)
     if check:
-        for line in differences(planned):
+        for line in differences(changes):
             OUT.print(line)
         verdict = (
-            "up to date" if planned.is_up_to_date else Text.assemble(("not up to date", "red"), ": run kipgen generate")
+            "up to date" if changes.is_up_to_date else Text.assemble(("not up to date", "red"), ": run kipgen generate")
         )
         ERR.print(Text.assemble(f"{name}: ", verdict))
-        return not planned.is_up_to_date
-    carry_out(planned)
-    counts = f"{len(planned.contents)} files written, {len(planned.stale)} removed"
-    OUT.print(f"{name}: {'up to date' if planned.is_up_to_date else counts}")
+        return not changes.is_up_to_date
+    apply_changes(changes)
+    counts = f"{len(changes.contents)} files written, {len(changes.stale)} removed"
+    OUT.print(f"{name}: {'up to date' if changes.is_up_to_date else counts}")
     return False
 
 
@@ -115,7 +115,7 @@ def check(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Specs, each judged alone, or folders of them: packages; those in schemas/ if none is given."
+            help="Specs, each checked alone, or folders of them: packages; those in schemas/ if none is given."
         ),
     ] = None,
     kafka: Annotated[
@@ -134,7 +134,7 @@ def check(
 
         missing = [path for path in paths if not path.exists()]
         if missing:
-            fail(f"{missing[0]} does not exist; name files or folders of specs to watch")
+            fail(f"{missing[0]} does not exist; give files or folders of specs to watch")
         watch_specs(paths, lambda read: _print_check(_check(paths, kafka, read)))
     elif _print_check(_check(paths, kafka, read_file)):
         sys.exit(1)
@@ -177,7 +177,7 @@ def rules(
 
     unknown = sorted(set(ids or ()) - {rule.id for rule in ALL} - {rule.id for rule in COMPAT})
     if unknown:
-        fail(f"there is no rule named {', '.join(unknown)}; see kipgen rules --brief")
+        fail(f"unknown rule {', '.join(unknown)}; see kipgen rules --brief")
     for rule in ALL:
         if ids and rule.id not in ids:
             continue
@@ -222,18 +222,18 @@ def new(
     import os
     import re
 
-    from kipgen.commands.starter import starter_specs
+    from kipgen.commands.new_spec import new_specs
     from kipgen.files import write_whole
 
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
-        fail(f"{name!r} cannot be a message's name: letters and digits with a capital first")
+        fail(f"{name!r} is not a valid message name; start with a capital, then use letters and digits")
     try:
-        texts = starter_specs(name, type_, api_key)
+        texts = new_specs(name, type_, api_key)
     except ValueError as error:
         fail(str(error))
     for file in texts:
         if os.path.lexists(folder / file):
-            fail(f"{folder / file} is there already")
+            fail(f"{folder / file} already exists")
     for file, text in texts.items():
         write_whole(folder / file, text)
         OUT.print(f"wrote {one_line(folder / file)}")

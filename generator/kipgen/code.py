@@ -1,6 +1,6 @@
-"""What may stand in generated code: words, numbers, and pieces of Python whose makers have escaped what is in them.
+"""What generated code may contain: words, numbers, and Python code in which all texts are escaped.
 
-Templates get every value through `fit`. A text from a spec, a file's or a folder's name cannot pass it as it is.
+Templates get every value through `fit`. A text from a spec, or the name of a file or folder, must be escaped first.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import jinja2
 from kipwire.tools.printable import escaped
 
 _WORD = re.compile(r"[A-Za-z0-9_.|+*? \[\]-]*", re.ASCII)
-"""Harmless wherever it stands: it ends no comment and no text, calls nothing and assigns nothing."""
+"""Harmless anywhere: it cannot end a comment or a string, call or assign anything."""
 _NOT_IN_COMMENT = re.compile(r"[^\w ./+@,()\[\]~-]")
 
 
 class Code(str):
-    """A piece of Python, in which whatever came from outside is escaped."""
+    """Python code, in which all texts from outside are escaped."""
 
     __slots__ = ()
 
 
 class NotCode:
-    """A text that templates can ask for but not print."""
+    """A text that templates can test but not print."""
 
     __slots__ = ("_text",)
 
@@ -47,9 +47,9 @@ def quoted(text: str) -> Code:
 
 
 def comment(text: str) -> Code:
-    """A text as it may stand in a comment or a docstring.
+    """A text for a comment or a docstring.
 
-    Everything unusual is an escape: a line end would end the comment, and `coding:` or `coding=` in the first line of a
+    Unusual characters are escaped: a line end would end the comment, and `coding:` or `coding=` in the first line of a
     module would change the encoding that the whole of it is read with.
     """
     return Code(_NOT_IN_COMMENT.sub(lambda match: escaped(match[0]), text))
@@ -64,7 +64,7 @@ def fit(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return value if all(fit(item) is item for item in value) else NotCode(repr(value))
     if isinstance(value, float | bytes):
-        return NotCode(repr(value))  # their defaults are expressions already, made in `layout`
+        return NotCode(repr(value))  # their defaults are expressions already, made in `resolve.wire`
     if getattr(type(value), "__str__", None) is not object.__str__ and not isinstance(value, int | jinja2.Undefined):
         return value if fit(str(value)) == str(value) else NotCode(str(value))
     return value

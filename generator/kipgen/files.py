@@ -11,16 +11,16 @@ from kipwire.tools.whole import write_whole as write_bytes
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """The first bytes of a regular file, at most `limit` and one more, by which a longer file shows.
+    """The first bytes of a regular file: at most `limit`, and one more if the file is longer.
 
     Raises:
-        OSError: it cannot be read, or is a pipe, a device or a folder, none of which is waited for.
+        OSError: it cannot be read, or is a pipe, a device or a folder, which are not waited for.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(path, flags)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "is a pipe, a device or a folder where a file is due", str(path))
+            raise OSError(errno.EINVAL, "is a pipe, a device or a folder, not a file", str(path))
         with open(descriptor, "rb", closefd=False) as stream:
             return stream.read(limit + 1)
     finally:

@@ -42,7 +42,7 @@ from kafka_messages.offset_delete_request.v0 import (
 from kipgen.language.spec import MessageSpec
 from kipgen.reading import check
 from kipgen.reading.rules import ALL
-from kipgen.resolve.layout import lay_out
+from kipgen.resolve.wire import resolve
 from kipwire import convert
 from tests.support.places import ROOT
 
@@ -100,9 +100,9 @@ def outline(box: Box) -> object:
 
 def test_the_boxes_are_the_bytes_of_the_version(tmp_path: Path) -> None:
     probe = spec(PROBE, tmp_path)
-    assert [outline(box) for box in boxes(lay_out(probe, 0))] == [("plain", "4")]
+    assert [outline(box) for box in boxes(resolve(probe, 0))] == [("plain", "4")]
     text = ("text", "", [("length", "1 to 3"), ("text", "length")])
-    assert [outline(box) for box in boxes(lay_out(probe, 2))] == [
+    assert [outline(box) for box in boxes(resolve(probe, 2))] == [
         ("plain", "4"),
         ("items", "", [("count", "1 to 5"), ("element", "for each", [text, ("tag count", "1 to 5")])]),
         (
@@ -128,7 +128,7 @@ def test_the_boxes_of_real_messages_have_the_size_of_an_empty_one(name: str) -> 
     (found,) = (one for _, one in kafka_specs() if one.name == name)
     for version in found.valid_versions.each():
         cls = kafka_messages.message(name, version)
-        size = sum(map(fewest, boxes(lay_out(found, version))))
+        size = sum(map(fewest, boxes(resolve(found, version))))
         empty = cls.from_json(dict(cls().to_json(), **{it.json_name: [] for it in cls.ATTRIBUTES if it.array}))
         assert size == empty.encoded_size(), version
 
@@ -227,7 +227,7 @@ def test_blank_pages_and_dead_links_are_found(tmp_path: Path) -> None:
     assert [one.partition(";")[0] for one in found] == [
         "a/b.html: the page is blank after its title",
         "a/c.html: the page has no title",
-        "a/c.html: none.html: there is no such page or file",
+        "a/c.html: none.html: no page or file of this name",
         "a/c.html: ../index.html#none: the page has no such anchor",
         "d.html: the page has no title",
         "d.html: the page is blank after its title",
@@ -364,7 +364,7 @@ def test_forms_have_every_version_with_its_bytes() -> None:
         assert versions == list(reversed(kafka_messages.versions(name)))
         for form in forms:
             for version in range(form.lowest, form.highest + 1):
-                assert form.boxes == boxes(lay_out(probe, version)), version
+                assert form.boxes == boxes(resolve(probe, version)), version
         assert all(a.boxes != b.boxes or a.header != b.header for a, b in pairwise(forms))
     heartbeat = wire_forms(of_name["HeartbeatRequest"])
     assert [(form.versions, form.header) for form in heartbeat] == [
@@ -404,7 +404,7 @@ def test_kips_in_texts_are_links(pages: dict[str, str]) -> None:
 def test_words_of_specs_and_bytes_cannot_break_a_page(tmp_path: Path) -> None:
     probe = spec(PROBE.replace('"name": "Plain",', '"name": "Plain", "about": "</td> & <script>",'), tmp_path)
     example = example_of(HeartbeatRequest(group_id="</table><script>").encode(), HeartbeatRequest)
-    form = WireForm(0, 2, "", boxes(lay_out(probe, 2)), highlighted('text = "</div><script>"'))
+    form = WireForm(0, 2, "", boxes(resolve(probe, 2)), highlighted('text = "</div><script>"'))
     page = MessagePage(probe, "Probe.json", "", version_rows(probe), (form,), example, "")
     text = render("message.md.j2", page=page)
     assert "<script" not in text

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from kipgen.package.generate import carry_out, plan
+from kipgen.package.generate import apply_changes, find_changes
 from kipgen.python.render import HeaderVersions, render_message
 from kipgen.reading.check import read_file
 
 
 def write_package(specs: Path, package: Path) -> None:
     """Generate the package into a folder of its name; every spec must be right."""
-    planned = plan(specs, package, package.name, lambda done, total: None)
+    planned = find_changes(specs, package, package.name, lambda done, total: None)
     assert not planned.has_errors, "\n".join(map(str, planned.problems))
-    carry_out(planned)
+    apply_changes(planned)
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def generated(specs: Path, name: str, folder: Path) -> Iterator[ModuleType]:
 
 
 def modules_of(text: str, package: str, folder: Path) -> dict[int, Any]:
-    """The module of each version of one spec, by its text. The code is not laid out, which takes the most time.
+    """The module of each version of one spec, by its text. The code is not formatted, which takes the most time.
 
     The name of the package must be one that no other test imports.
     """

@@ -1,4 +1,4 @@
-"""How the commands speak of what is wrong, and what they all take for granted."""
+"""How all commands report what is wrong, and where they look for specs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def fail(*lines: str) -> NoReturn:
-    """Say why a command cannot be carried out, each text on a line of its own, and exit with 2."""
+    """Say why a command cannot run, each text on a line of its own, and exit with 2."""
     for number, line in enumerate(lines):
         ERR.print(Text.assemble(("kipgen: ", "red") if not number else "", one_line(line)))
     sys.exit(2)
 
 
 def one_line(text: object) -> str:
-    """A path or a name as it may stand in a message, on one line whatever it holds."""
+    """A path or a name for a message: always one line."""
     return printable_line(str(text))
 
 
@@ -40,5 +40,5 @@ def packages_here() -> list[Path]:
     """The folders of specs of a project that keeps them in schemas/, as this one does; exit with 2 without any."""
     folders = sorted(folder for folder in Path("schemas").glob("*") if any(folder.rglob("*.json")))
     if not folders:
-        fail("name a folder of specs; there is none in schemas/ here")
+        fail("give a folder of specs; schemas/ contains none")
     return folders

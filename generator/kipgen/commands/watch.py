@@ -1,4 +1,4 @@
-"""`kipgen check --watch`: specs are judged again as they are saved, each only if it has changed."""
+"""`kipgen check --watch`: specs are checked again when they are saved, each only if it has changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUIET_MS = 20
 """How long to wait for more after a change: editors save in several steps."""
 
 _Stamp = tuple[int, int, int] | None
-"""What changes with a file's content: its time, its size and its number on the disk; None if there is no file."""
+"""The time, size and inode of a file, which change with its content; None if the file does not exist."""
 
 
 def watch_specs(paths: Sequence[Path], check: Callable[[Reader], object]) -> None:

@@ -33,23 +33,23 @@ def type_default(type_: FieldType) -> Default:
 def parse_default(type_: FieldType, text: str) -> Default:
     """Read the text of a default.
 
-    The empty text stands for the type's own default, `null` for the null value (whether the field may be null is not
-    judged here). Integers are decimal without leading zeros, or `0x` and hex digits; both are values, not bit patterns.
+    The empty string is the type's own default, `null` the null value (whether the field may be null is not checked
+    here). Integers are decimal without leading zeros, or `0x` and hex digits; both are values, not bit patterns.
 
     Raises:
-        ValueError: it is no value of the type; the message says what would be.
+        ValueError: it is not a value of the type; the message says what would be.
     """
     if not text:
         return type_default(type_)
     if text == "null" and type_.may_be_null:
         return None
     if type_.is_array or type_.has_struct or type_.element in ("bytes", "records"):
-        raise ValueError(f"{_shown(text)} is no default for {type_}; write null, or leave the default out")
+        raise ValueError(f"{_shown(text)} is not a valid default for {type_}; write null, or leave the default out")
     if type_.element == "string":
         return text
     if type_.element == "bool":
         if text.lower() not in _BOOLS:
-            raise ValueError(f"{_shown(text)} is no default for bool; write true or false")
+            raise ValueError(f"{_shown(text)} is not a valid default for bool; write true or false")
         return _BOOLS[text.lower()]
     if type_.element == "float64":
         return _float(text)
@@ -60,7 +60,8 @@ def _integer(name: str, text: str) -> int:
     lowest, highest = TYPES[name].range
     if len(text) > _MAX_CHARACTERS or not (_DECIMAL.fullmatch(text) or _HEX.fullmatch(text)):
         raise ValueError(
-            f"{_shown(text)} is no default for {name}; write decimal digits without leading zeros, or 0x and hex digits"
+            f"{_shown(text)} is not a valid default for {name}; "
+            "write decimal digits (no leading zeros), or 0x and hex digits"
         )
     value = int(text, 16 if text.startswith("0x") else 10)
     if not lowest <= value <= highest:
@@ -74,12 +75,12 @@ def _float(text: str) -> float:
             raise ValueError
         return float(text)
     except ValueError:
-        raise ValueError(f"{_shown(text)} is no default for float64; write a number such as 1.5 or 1e-3") from None
+        raise ValueError(f"{_shown(text)} is not a valid default for float64; write a number such as 1.5") from None
 
 
 def _uuid(text: str) -> UUID:
     if not _UUID.fullmatch(text):
-        raise ValueError(f"{_shown(text)} is no default for uuid; write 16 bytes as 22 characters of URL-safe base64")
+        raise ValueError(f"{_shown(text)} is not a valid default for uuid; write 22 characters of URL-safe base64")
     return UUID(bytes=base64.urlsafe_b64decode(text[:22] + "=="))
 
 

@@ -28,7 +28,7 @@ RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "DEFAULT", 
     *RUNTIME_NAMES.values()
 )
 """Names of constants in the body of a generated class, where a class of that name could not be seen, and of what
-generated code takes from the runtime, which a class of that name would take the place of."""
+generated code imports from the runtime, which a class of that name would hide."""
 
 RESERVED_MODULES = frozenset(
     {
@@ -46,7 +46,7 @@ RESERVED_MODULES = frozenset(
         "versions",
     }
 )
-"""Functions of a generated package, and its module of enums: a sub-package of that name would take their place."""
+"""Functions of a generated package, and its module of enums: a sub-package of that name would hide them."""
 
 RESERVED_PACKAGES = frozenset({"kipgen", "kipspark", "kipwire"})
 """Packages that generated code and its users need under their own names."""
@@ -60,7 +60,7 @@ _WORD_START = re.compile(r"(?<=[^A-Z])(?=[A-Z])", re.ASCII)
 
 
 def snake_case(name: str) -> str:
-    """The name in snake case, by the rule of Kafka's generator: `_` before a capital that follows no capital.
+    """The name in snake case, by the rule of Kafka's generator: `_` before a capital that does not follow a capital.
 
     `FooBarBaz` becomes `foo_bar_baz`, `FORTRAN` becomes `fortran`, `ClientID2Name` becomes `client_id2_name`.
     """
@@ -76,7 +76,7 @@ def attribute_name(field_name: str) -> str:
 def local_name(attribute: str) -> str:
     """A local variable for a value or a part of that name; functions named after `struct` formats are taken, too.
 
-    So are names in `_at`, which are those of places.
+    So are names that end in `_at`, which hold positions.
     """
     is_size = attribute.startswith("size") and attribute[4:].isdecimal()
     is_taken = is_size or attribute in _TAKEN_LOCALS or attribute.startswith(("pack_", "unpack_"))
@@ -95,7 +95,7 @@ def module_name(message_name: str) -> str:
 
 
 def need_package_name(name: str) -> None:
-    """Check that generated code can be imported from a package of that dotted name, and takes no other's place.
+    """Check that generated code can be imported from a package of that dotted name, and does not hide another package.
 
     Raises:
         ValueError: it cannot; the message says why and what would be right.
@@ -103,9 +103,9 @@ def need_package_name(name: str) -> None:
     parts = name.split(".")
     for part in parts:
         if not part.isidentifier() or unicodedata.normalize("NFKC", part) != part:
-            raise ValueError(f"{name!r} cannot be the name of a Python package; give one with --package")
+            raise ValueError(f"{name!r} is not a valid name for a Python package; give one with --package")
         if keyword.iskeyword(part):
-            raise ValueError(f"{name!r} cannot be imported: {part!r} is a word of Python; give another with --package")
+            raise ValueError(f"{name!r} cannot be imported: {part!r} is a Python keyword; give another with --package")
     if parts[0] in RESERVED_PACKAGES or parts[0] in sys.stdlib_module_names:
-        what = "kipwire itself" if parts[0] in RESERVED_PACKAGES else "Python's own library"
-        raise ValueError(f"{name!r} would take the place of {parts[0]!r}, which is {what}; give another with --package")
+        what = "kipwire itself" if parts[0] in RESERVED_PACKAGES else "part of Python's standard library"
+        raise ValueError(f"{name!r} would hide {parts[0]!r}, which is {what}; give another with --package")

@@ -1,4 +1,4 @@
-"""Prose of specs: which characters have no place in it."""
+"""The texts of specs: which characters they must not contain."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ _NOT_IN_PROSE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2
 
 
 def control_character(text: str) -> str:
-    """Says which character does not belong into prose, which may have line ends and tabs; "" if all do."""
+    """What is wrong with the characters of a text, which may have line ends and tabs; "" if nothing is."""
     found = _NOT_IN_PROSE.search(text)
-    return f"has the control character U+{ord(found[0]):04X}; take it out" if found else ""
+    return f"contains the control character U+{ord(found[0]):04X}; remove it" if found else ""

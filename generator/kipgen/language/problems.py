@@ -1,4 +1,4 @@
-"""What is wrong with a spec: one finding, its place, and how it reads as one line of text."""
+"""What is wrong with a spec: a problem, its location, and its one line of text."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from kipwire.tools.printable import printable_line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kipgen.language.spec import Place
+    from kipgen.language.spec import Location
 
 Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One finding of one rule."""
+    """What one rule reports about one location."""
 
-    place: Place
+    location: Location
     path: str
     """What it is about, by the names in the spec, as in `MetadataResponse.Topics.Name`; empty if it has no name yet."""
     rule: str
@@ -29,13 +29,15 @@ class Problem:
     severity: Severity = "error"
 
     def __str__(self) -> str:
-        """The finding as `file:line:column: Path: rule: what is wrong; what would be right`."""
+        """The problem as `file:line:column: Path: rule: what is wrong; what would be right`."""
         warning = "warning: " if self.severity == "warning" else ""
         subject = f"{self.path}: " if self.path else ""
-        return printable_line(f"{self.place}: {warning}{subject}{self.rule}: {self.text}")
+        return printable_line(f"{self.location}: {warning}{subject}{self.rule}: {self.text}")
 
 
 def ordered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems by file and place, each once."""
+    """The problems by file and location, each once."""
     unique = dict.fromkeys(problems)
-    return tuple(sorted(unique, key=lambda it: (it.place.file, it.place.line, it.place.column, it.rule, it.text)))
+    return tuple(
+        sorted(unique, key=lambda it: (it.location.file, it.location.line, it.location.column, it.rule, it.text))
+    )

@@ -14,8 +14,8 @@ MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinat
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where something stands: a file, a line and a column, both counted from 1."""
+class Location:
+    """A location in a file: line and column count from 1."""
 
     file: str
     line: int
@@ -36,9 +36,9 @@ class FieldSpec:
     name: str
     type: FieldType
     versions: Versions
-    place: Place
+    location: Location
     wire: WireForm
-    """How it stands on the wire, in a layout."""
+    """How it is written, in a layout."""
     about: str = ""
     default: Default = None
     nullable_versions: Versions = Versions.NONE
@@ -63,12 +63,12 @@ class StructSpec:
     name: str
     versions: Versions
     fields: tuple[FieldSpec, ...]
-    place: Place
+    location: Location
     about: str = ""
     is_common: bool = False
-    """Whether it stands under `commonStructs`; otherwise in the field that uses it."""
+    """Whether it is defined under `commonStructs`; otherwise in the field that uses it."""
     reserved_tags: tuple[int, ...] = ()
-    """Tags of fields that it once had, never to be used again (KIP-482)."""
+    """Tags of removed fields, never to be used again (KIP-482)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,25 +83,25 @@ class MessageSpec:
     fields: tuple[FieldSpec, ...]
     structs: tuple[StructSpec, ...]
     """Every inline and common struct, each after the structs that it uses."""
-    place: Place
+    location: Location
     about: str = ""
     api_key: int | None = None
     deprecated_versions: Versions = Versions.NONE
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     reserved_tags: tuple[int, ...] = ()
-    """Tags of fields that the message itself once had, never to be used again (KIP-482)."""
+    """Tags of removed fields of the message itself, never to be used again (KIP-482)."""
 
     @property
     def is_layout(self) -> bool:
-        """Whether it describes bytes exactly as they stand, with properties that other messages do not have."""
+        """Whether it is a record format, whose fields have properties that those of other messages do not have."""
         return self.type == "layout"
 
     @property
     def has_oldest_header(self) -> bool:
-        """Whether the same header stands before all its versions, the oldest one (KIP-511).
+        """Whether all its versions have the oldest header (KIP-511).
 
-        Who receives the response to ApiVersions has yet to learn which versions the broker understands.
+        A client that receives the response to ApiVersions does not know yet which versions the broker understands.
         """
         return self.type == "response" and self.api_key == API_VERSIONS_KEY
 

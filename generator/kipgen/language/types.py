@@ -27,19 +27,19 @@ class FieldType:
 
     @classmethod
     def parse(cls, text: str) -> FieldType:
-        """Read a type as it stands in a spec.
+        """Read a type as written in a spec.
 
         Raises:
-            ValueError: the text is no type; the message says what would be.
+            ValueError: the text is not a type; the message says what would be.
         """
         trimmed = text.strip()
         is_array = trimmed.startswith("[]")
         element = trimmed[2:] if is_array else trimmed
         if element.startswith("[]"):
-            raise ValueError(f"{text!r} is an array of arrays: put the inner array into a struct")
+            raise ValueError(f"{text!r} is an array of arrays; put the inner array into a struct")
         if element not in TYPES and not _STRUCT_NAME.fullmatch(element):
             known = ", ".join(sorted(TYPES))
-            raise ValueError(f"{text!r} is not a type: write one of {known}, a struct's name, or [] before one")
+            raise ValueError(f"{text!r} is not a type; write one of {known}, a struct's name, or [] before one")
         return cls(element, is_array)
 
     @property
@@ -96,5 +96,5 @@ def parse_encoding(text: str) -> Encoding:
         ValueError: it is not one of KIP-625's nine names.
     """
     if text not in ENCODINGS:
-        raise ValueError(f"{text!r} is not an encoding: write fixed, packed or upacked, then 16, 32 or 64")
+        raise ValueError(f"{text!r} is not an encoding; write fixed, packed or upacked, followed by 16, 32 or 64")
     return ENCODINGS[text]

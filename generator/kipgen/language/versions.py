@@ -24,23 +24,23 @@ class Versions:
 
     @classmethod
     def parse(cls, text: str) -> Versions:
-        """Read a range as it stands in a spec.
+        """Read a range as written in a spec.
 
         Raises:
-            ValueError: the text is no range; the message says what is wrong with it.
+            ValueError: the text is not a range; the message says what is wrong with it.
         """
         trimmed = text.strip()
         if trimmed == "none":
             return cls.NONE
         match = _RANGE.fullmatch(trimmed)
         if match is None:
-            raise ValueError(f"{text!r} is not a version range: write 'none', 'N', 'N-M' or 'N+'")
+            raise ValueError(f"{text!r} is not a version range; write 'none', 'N', 'N-M' or 'N+'")
         lowest = int(match["lowest"])
         highest = MAX_VERSION if match["open"] else int(match["highest"] or lowest)
         if lowest > MAX_VERSION or highest > MAX_VERSION:
-            raise ValueError(f"{text!r} goes beyond version {MAX_VERSION}, the highest there can be")
+            raise ValueError(f"{text!r} is higher than {MAX_VERSION}, the highest possible version")
         if lowest > highest:
-            raise ValueError(f"{text!r} runs backwards: write '{highest}-{lowest}'")
+            raise ValueError(f"{text!r} has its ends in the wrong order; write '{highest}-{lowest}'")
         return cls(lowest, highest)
 
     @property

@@ -1,4 +1,4 @@
-"""How a field of a record format stands on the wire, where the language leaves the choice.
+"""How a field of a record format is written, where the language leaves the choice.
 
 Messages of all other types have one wire form for each type of field; see docs/spec-language.md, "Layouts".
 """
@@ -13,11 +13,11 @@ from typing import Annotated, Literal, NamedTuple, get_type_hints
 from kipgen.language.types import FieldType
 
 PREFIX_FORMS = ("int16", "int32", "varint", "uvarint")
-"""What may stand before a value: its size in bytes, or the count of its elements. `varint` is a zigzag one."""
+"""The forms of a prefix: the size of a value in bytes, or the count of its elements. `varint` is a zigzag one."""
 REST = "rest"
-"""In place of a prefix: the value goes on to the end of its struct."""
+"""Instead of a prefix: the value goes on to the end of its struct."""
 VERSION = "version"
-"""In place of a constant number: the version of the message."""
+"""Instead of a constant number: the version of the message."""
 
 _BIT_RANGE = re.compile(r"\s*([0-9]{1,2})(?:-([0-9]{1,2}))?\s*", re.ASCII)
 
@@ -43,8 +43,8 @@ class ChecksumSpec:
     algorithm: str
     """`crc32` or `crc32c`."""
     start: str
-    """The field that it covers first. It covers everything from there: to the end of the struct if that field stands
-    behind the checksum, else to the checksum itself."""
+    """The field that it covers first. It covers everything from there: to the end of the struct if that field comes
+    after the checksum, else to the checksum itself."""
 
 
 class Types(NamedTuple):
@@ -61,7 +61,7 @@ class Property(NamedTuple):
     """As it is written in a spec."""
     types: Types
     reader: Literal["filled", "flag", "integer", "own"] = "filled"
-    """How it is read: the method of `node.Node`, or `own` where `parse_wire_form` has a function for it."""
+    """How it is read: the method of `SpecObject`, or `own` where `parse_wire_form` has a function for it."""
 
 
 def has_size(type_: FieldType) -> bool:
@@ -84,11 +84,11 @@ class WireForm:
     """The properties that only fields of record formats have; by default a field has none of them."""
 
     size: Annotated[str | None, Property("size", _SIZED)] = None
-    """What tells how many bytes the value takes: one of `PREFIX_FORMS`, or `REST`."""
+    """How the size of the value is written: one of `PREFIX_FORMS`, or `REST`."""
     count: Annotated[str | None, Property("count", _ARRAYS)] = None
-    """What tells how many elements an array has: one of `PREFIX_FORMS`."""
+    """How the count of an array's elements is written: one of `PREFIX_FORMS`."""
     size_of: Annotated[str | None, Property("sizeOf", _SIGNED)] = None
-    """`REST` where the field is computed: the bytes behind it, to the end of its struct."""
+    """`REST` where the field is computed: the number of bytes after it, to the end of its struct."""
     checksum: Annotated[ChecksumSpec | None, Property("checksum", _32_BITS, "own")] = None
     constant: Annotated[int | str | None, Property("constant", _INTEGERS, "own")] = None
     """The only value that the field has; `VERSION` for the number of the message's version."""
@@ -98,7 +98,7 @@ class WireForm:
     absent_if: Annotated[str | None, Property("absentIf", _LONG)] = None
     """The bit that is 1 where the field is not on the wire."""
     size_only_with: Annotated[str | None, Property("sizeOnlyWith", _LONE)] = None
-    """The field behind it together with which its size stands there; alone, the value takes the rest."""
+    """The next field. The size is written only if that field is present; otherwise the value takes the rest."""
     is_sorted: Annotated[bool, Property("sorted", _SETS, "flag")] = False
     same_length_as: Annotated[str | None, Property("sameLengthAs", _ARRAYS)] = None
 
@@ -109,7 +109,7 @@ class WireForm:
 
     @property
     def presence_bit(self) -> str | None:
-        """The bit that tells whether the field is on the wire."""
+        """The bit that says whether the field is on the wire."""
         return self.present_if or self.absent_if
 
 
@@ -120,16 +120,16 @@ PROPERTIES: dict[str, Property] = {
 
 
 def parse_bit_range(text: str) -> tuple[int, int]:
-    """Read the bits that a name stands for: `4`, or `0-2`.
+    """Read the bits that have a name: `4`, or `0-2`.
 
     Raises:
-        ValueError: the text is no bit and no range of bits; the message says what would be.
+        ValueError: the text is neither a bit nor a range of bits; the message says what would be.
     """
     match = _BIT_RANGE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} names no bits; write one such as 4, or a range such as 0-2")
+        raise ValueError(f"{text!r} is not a bit or a range of bits; write 4 or 0-2, for example")
     lowest = int(match[1])
     highest = int(match[2] or lowest)
     if highest < lowest:
-        raise ValueError(f"{text!r} runs backwards; write {highest}-{lowest}")
+        raise ValueError(f"{text!r} has its ends in the wrong order; write {highest}-{lowest}")
     return lowest, highest

@@ -25,8 +25,15 @@ from kipgen.package.manifest import (
     read_manifest,
 )
 from kipgen.package.package_folder import TYPED_MARKER, Obstacle, leftovers, obstacles, present_files
-from kipgen.python.blacken import PieceCache, blacken
-from kipgen.python.render import HeaderVersions, Pieces, RegistryEntry, registry_entry, render_message, render_package
+from kipgen.python.formatting import FormatCache, format_blocks
+from kipgen.python.render import (
+    CodeBlocks,
+    HeaderVersions,
+    RegistryEntry,
+    registry_entry,
+    render_message,
+    render_package,
+)
 from kipgen.python.render_enums import render_enums
 from kipgen.reading import check
 from kipgen.reading.enum_spec import is_enum_file
@@ -39,20 +46,20 @@ _SHOWN_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What generating a package comes to, before anything is written."""
+class PackageChanges:
+    """What generating a package would change, before anything is written."""
 
     package: Path
     problems: tuple[Problem, ...] = ()
-    """Errors and warnings of the specs; with an error nothing else is planned."""
+    """Errors and warnings of the specs; with an error there are no other changes."""
     contents: dict[str, str] = field(default_factory=dict)
-    """The text of every file that differs from what is there, by path in the package; the manifest stands last."""
+    """The text of every file that differs from what is there, by path in the package; the manifest comes last."""
     stale: tuple[str, ...] = ()
-    """Generated files that no spec asks for any more."""
+    """Generated files that no spec needs any more."""
     obstacles: tuple[Obstacle, ...] = ()
-    """What prevents that the files are written or imported."""
+    """What prevents the files from being written or imported."""
     unclaimed: tuple[str, ...] = ()
-    """Files that look generated, although neither a spec nor the manifest knows them; they stay."""
+    """Files that look generated, although neither a spec nor the manifest knows them; they are kept."""
     is_up_to_date: bool = False
     """Whether the package is what the specs say. The manifest may still name another release of kipgen or black."""
 
@@ -72,41 +79,41 @@ class _Work(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def plan(specs: Path, package: Path, package_name: str, progress: Progress) -> Plan:
-    """Find out what has to be written so that the package is what the specs say, from what earlier runs have left.
+def find_changes(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
+    """The changes that make the package what the specs say, from what earlier runs have left.
 
     Args:
         specs: the folder of specs.
         package: the folder of the generated package; it need not exist.
         package_name: the package's dotted name.
-        progress: told (pieces laid out, pieces to lay out) from time to time.
+        progress: called from time to time with the blocks formatted and the blocks to format.
 
     Raises:
         ValueError: the package cannot have that name.
     """
     recorded = read_manifest(package)
     earlier = recorded if recorded.made_by == made_by() else Manifest()
-    return _plan(specs, package, package_name, progress, earlier, recorded, PieceCache.of_user())
+    return _find_changes(specs, package, package_name, progress, earlier, recorded, FormatCache.of_user())
 
 
-def plan_afresh(specs: Path, package: Path, package_name: str, progress: Progress) -> Plan:
-    """As `plan`, but everything is read, rendered and laid out: neither a manifest nor a cache can spare a file that.
+def find_changes_afresh(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
+    """As `find_changes`, but everything is read, rendered and formatted: manifest and cache are not used.
 
-    So a package that is up to date by this is what the specs say, whoever had a hand in manifest and caches.
+    So a package that is up to date by this is what the specs say, even if manifest or cache were tampered with.
     """
-    return _plan(specs, package, package_name, progress, Manifest(), read_manifest(package), None)
+    return _find_changes(specs, package, package_name, progress, Manifest(), read_manifest(package), None)
 
 
-def _plan(
+def _find_changes(
     specs: Path,
     package: Path,
     package_name: str,
     progress: Progress,
     earlier: Manifest,
     recorded: Manifest,
-    cache: PieceCache | None,
-) -> Plan:
-    """The plan, where `earlier` is the manifest by which work is spared, and `recorded` the one that is there."""
+    cache: FormatCache | None,
+) -> PackageChanges:
+    """The changes, where `earlier` is the manifest that saves work, and `recorded` the one in the package."""
     need_package_name(package_name)
     hashed = _hashes(specs)
     named = {source: hash_ for source, hash_ in hashed.items() if is_enum_file(source)}
@@ -120,22 +127,22 @@ def _plan(
     has_same_enums = named == earlier.enums.specs and present.get(ENUMS_FILE, "") == earlier.enums.content
     work = _work(specs, earlier, set(sources), set(sources) - set(done), present, has_same_enums)
     if any(problem.severity == "error" for problem in work.problems):
-        return Plan(package, work.problems)
+        return PackageChanges(package, work.problems)
 
-    pieces: dict[str, Pieces] = {}
+    blocks: dict[str, CodeBlocks] = {}
     made: dict[str, Made] = {}
     for source, spec in work.specs.items():
         shown = PurePosixPath(specs.resolve().name, source)
         files = {str(path): part for path, part in render_message(spec, work.headers, str(shown)).items()}
-        pieces.update(files)
+        blocks.update(files)
         made[source] = Made(sources[source], entry_digest(registry_entry(spec, work.headers)), dict.fromkeys(files, ""))
     if work.entries is not None:
         entries = sorted(work.entries, key=lambda entry: entry.name)
-        pieces["__init__.py"] = render_package(package_name, entries)
+        blocks["__init__.py"] = render_package(package_name, entries)
         if named:
-            pieces[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
+            blocks[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
 
-    texts = {TYPED_MARKER: "", **_texts(pieces, progress, cache)}
+    texts = {TYPED_MARKER: "", **_texts(blocks, progress, cache)}
     hashes = {path: digest(text.encode()) for path, text in texts.items()}
     made = {s: replace(one, files={path: hashes[path] for path in one.files}) for s, one in made.items()}
     package_hash = hashes.get("__init__.py", earlier.package_hash)
@@ -148,37 +155,37 @@ def _plan(
     stale, unclaimed = leftovers(package, present, wanted, recorded.files)
     in_the_way = obstacles(package, package_name.count("."), wanted, changed)
     is_same_code = set(changed) <= {FILE_NAME} and replace(recorded, made_by=new.made_by) == new and not stale
-    return Plan(package, work.problems, changed, stale, tuple(in_the_way), unclaimed, is_same_code)
+    return PackageChanges(package, work.problems, changed, stale, tuple(in_the_way), unclaimed, is_same_code)
 
 
-def carry_out(planned: Plan) -> None:
-    """Write what was planned: every file at once or not at all, the manifest after all others.
+def apply_changes(changes: PackageChanges) -> None:
+    """Write the changes: every file at once or not at all, the manifest after all others.
 
     Raises:
-        OSError: something cannot be written. What was written until then is whole; the next run does the rest.
+        OSError: something cannot be written. Files written until then are complete; the next run does the rest.
     """
-    for path, text in planned.contents.items():
-        write_whole(planned.package / path, text)
-    for path in planned.stale:
-        (planned.package / path).unlink()
-    for folder in sorted({(planned.package / path).parent for path in planned.stale}, reverse=True):
-        if folder != planned.package:
+    for path, text in changes.contents.items():
+        write_whole(changes.package / path, text)
+    for path in changes.stale:
+        (changes.package / path).unlink()
+    for folder in sorted({(changes.package / path).parent for path in changes.stale}, reverse=True):
+        if folder != changes.package:
             _remove_if_empty(folder)
 
 
-def differences(planned: Plan) -> Iterator[str]:
-    """What carrying out the plan would change in the package, as lines of a unified diff."""
-    if planned.is_up_to_date:
+def differences(changes: PackageChanges) -> Iterator[str]:
+    """The changes as lines of a unified diff."""
+    if changes.is_up_to_date:
         return
-    for path, text in planned.contents.items():
-        file = planned.package / path
+    for path, text in changes.contents.items():
+        file = changes.package / path
         old = read_regular(file, _SHOWN_BYTES).decode(errors="backslashreplace") if file.exists() else ""
         yield from difflib.unified_diff(
             old.splitlines(), text.splitlines(), f"{file} (there)", f"{file} (from specs)", lineterm=""
         )
-    for path in planned.stale:
-        yield f"--- {planned.package / path} (there)"
-        yield "+++ no spec asks for this file any more"
+    for path in changes.stale:
+        yield f"--- {changes.package / path} (there)"
+        yield "+++ no spec needs this file any more"
 
 
 def _hashes(specs: Path) -> dict[str, str]:
@@ -235,10 +242,10 @@ def _header_pair(entry: RegistryEntry) -> tuple[int, int]:
     return max(entry.lowest, entry.first_flexible - 1), entry.highest
 
 
-def _texts(pieces: dict[str, Pieces], progress: Progress, cache: PieceCache | None) -> dict[str, str]:
-    """The files' texts, laid out."""
-    laid_out = blacken((piece for parts in pieces.values() for piece in parts), progress, cache)
-    return {path: "\n\n".join(laid_out[piece] for piece in parts) for path, parts in pieces.items()}
+def _texts(blocks: dict[str, CodeBlocks], progress: Progress, cache: FormatCache | None) -> dict[str, str]:
+    """The files' texts, formatted."""
+    formatted = format_blocks((block for parts in blocks.values() for block in parts), progress, cache)
+    return {path: "\n\n".join(formatted[block] for block in parts) for path, parts in blocks.items()}
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -1,7 +1,7 @@
-"""The manifest of a generated package: what of each spec's code need not be made again, and which files are kipgen's.
+"""The manifest of a generated package: which code is up to date, and which files are kipgen's.
 
-It is committed with the code, and spares work where specs, generator and files are what it says. It proves nothing:
-whoever edits a generated file can edit the manifest too, so `kipgen generate --check` does not rely on it.
+It is committed with the code, and saves work where specs, generator and files are what it says. It is not a proof:
+anybody who edits a generated file can edit the manifest too, so `kipgen generate --check` does not rely on it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kipgen.resources import enum_schema_path, package_folder, schema_path, temp
 from kipwire.contract import LEVEL
 from kipwire.enums import MODULE
 
-FILE_NAME = "kipgen.package.manifest.json"
+FILE_NAME = "kipgen.manifest.json"
 
 ENUMS_FILE = f"{MODULE}.py"
 """The module of enums in a generated package."""
@@ -84,7 +84,7 @@ def entry_digest(entry: RegistryEntry) -> str:
 
 @cache
 def made_by() -> str:
-    """Changes with whatever the generated code depends on besides the specs: our code, templates, black, the level."""
+    """A hash of all that generated code depends on, except specs: kipgen's code, templates, black, the level."""
     package, templates = package_folder(), template_folder()
     # By the path in its folder alone: a checkout and an installed wheel keep the folders in different places.
     files = {

@@ -1,4 +1,4 @@
-"""What a generated class says of its fields in `FIELDS`: calls of `kipwire.Field`, and the lines of the docstring."""
+"""The `FIELDS` of a generated class: calls of `kipwire.Field`, and the lines of the docstring."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kipwire.structs import Field
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kipgen.resolve.layout import FieldLayout
+    from kipgen.resolve.wire import WireField
 
 _ARGUMENTS = [one.name for one in inspect.signature(Field).parameters.values() if one.kind is one.KEYWORD_ONLY]
 
@@ -19,18 +19,18 @@ _ARGUMENTS = [one.name for one in inspect.signature(Field).parameters.values() i
 class Computed(NamedTuple):
     """Something on the wire that no attribute holds, as the docstring explains it."""
 
-    field: FieldLayout
+    field: WireField
     note: str
     """Why it is not an attribute, in a word or two."""
 
 
-def fields_metadata(items: Iterable[FieldLayout], *, flexible: bool, is_bounded: bool) -> tuple[Code, ...]:
-    """The calls for what stands in a struct, bits after their integers."""
+def fields_metadata(items: Iterable[WireField], *, flexible: bool, is_bounded: bool) -> tuple[Code, ...]:
+    """The calls for the items of a struct, bits after their integers."""
     return tuple(_call(one, flexible, is_bounded) for item in items for one in (item, *item.inner))
 
 
-def computed_fields(items: Iterable[FieldLayout]) -> Iterator[Computed]:
-    """What a struct has besides its attributes, in the order of the wire."""
+def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:
+    """The items of a struct that are not attributes, in the order of the wire."""
     for item in items:
         note = {
             "size": "computed size",
@@ -44,12 +44,12 @@ def computed_fields(items: Iterable[FieldLayout]) -> Iterator[Computed]:
         yield from computed_fields(item.inner)
 
 
-def _call(field: FieldLayout, flexible: bool, is_bounded: bool) -> Code:
+def _call(field: WireField, flexible: bool, is_bounded: bool) -> Code:
     """The call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default.
 
     Prefixes that follow from types are left out, and so is `compact` where it follows from the struct.
     """
-    default = Code("()") if field.is_made_anew else field.default_expression
+    default = Code("()") if field.is_mutable else field.default_expression
     derived = {
         "default": default if field.role in ("value", "constant") else None,
         "compact": Code(field.compact) if field.is_sized and field.compact != flexible else None,

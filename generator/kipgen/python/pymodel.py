@@ -14,7 +14,7 @@ from kipgen.language.wire_form import REST
 from kipgen.python.metadata import computed_fields, fields_metadata
 from kipgen.python.rows import has_rows, row_codes
 from kipgen.python.steps import Step, read_formats, read_steps, write_formats, write_steps
-from kipgen.resolve.layout import FieldLayout, MessageLayout, StructLayout
+from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
 LINE_LENGTH = 120
 
@@ -23,7 +23,7 @@ LINE_LENGTH = 120
 class PyTaggedField:
     """A tagged field with the steps that read and write its value alone."""
 
-    field: FieldLayout
+    field: WireField
     read: tuple[Step, ...]
     write: tuple[Step, ...]
 
@@ -35,13 +35,13 @@ class PyStruct:
     class_name: str
     flexible: bool
     is_bounded: bool
-    """Whether reading it is told where the bytes end that it may take."""
+    """Whether reading it gets a bound: where the bytes end that it may take."""
     other_tags: tuple[int, ...]
     """The tags that only other versions have fields for, ascending."""
     docstring: Code
-    items: tuple[FieldLayout, ...]
-    """What stands on the wire."""
-    fields: tuple[FieldLayout, ...]
+    items: tuple[WireField, ...]
+    """What is on the wire."""
+    fields: tuple[WireField, ...]
     """What attributes hold."""
     tagged: tuple[PyTaggedField, ...]
     """In the order of their tags."""
@@ -57,24 +57,24 @@ class PyStruct:
     """Whether it has arrays of structs that can take no byte, at any depth."""
 
     @property
-    def lazy(self) -> tuple[FieldLayout, ...]:
+    def lazy(self) -> tuple[WireField, ...]:
         """The structs that are made when first asked for."""
         return tuple(field for field in self.fields if field.is_lazy)
 
     @property
     def metadata(self) -> tuple[Code, ...]:
-        """What stands in `FIELDS`."""
+        """The content of `FIELDS`."""
         return fields_metadata(self.items, flexible=self.flexible, is_bounded=self.is_bounded)
 
     @property
-    def computed(self) -> tuple[FieldLayout, ...]:
-        """The sizes and checksums, the last one first: each covers only what stands behind it or is not computed."""
+    def computed(self) -> tuple[WireField, ...]:
+        """The sizes and checksums, the last one first: each covers only what comes after it or is not computed."""
         return tuple(item for item in reversed(self.items) if item.role in ("size", "checksum"))
 
     @property
-    def checksums_before(self) -> tuple[FieldLayout, ...]:
-        """The checksums that stand before what they cover."""
-        return tuple(item for item in self.items if item.role == "checksum" and not item.is_behind)
+    def checksums_before(self) -> tuple[WireField, ...]:
+        """The checksums that come before what they cover."""
+        return tuple(item for item in self.items if item.role == "checksum" and not item.is_after)
 
     @property
     def is_framed(self) -> bool:
@@ -83,7 +83,7 @@ class PyStruct:
 
     @property
     def checks_its_end(self) -> bool:
-        """Whether it has to be seen that the struct ends where its size says: not where a value goes on to there."""
+        """Whether to check that the struct ends where its size says; not needed if a value takes the rest."""
         takes_the_rest = any(item.prefix == REST and not item.presence for item in self.items)
         return any(item.role == "size" for item in self.items) and not takes_the_rest
 
@@ -94,11 +94,11 @@ class PyStruct:
 
     @property
     def all_written(self) -> tuple[Step, ...]:
-        """The steps that write it, those of tagged fields among them; one call takes the place of the others."""
+        """The steps that write it, those of tagged fields among them; one call replaces the others."""
         return (() if self.packed else self.write) + tuple(step for tagged in self.tagged for step in tagged.write)
 
 
-def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
+def python_structs(message: WireMessage) -> tuple[PyStruct, ...]:
     """The classes of a message, its own last."""
     structs = (*message.structs, message.root)
     elements = {field.struct for struct in structs for field in struct.fields if field.type.is_array}
@@ -120,7 +120,7 @@ def formats(structs: Iterable[PyStruct]) -> tuple[list[str], list[str]]:
     return sorted(read), sorted(write)
 
 
-def _struct(struct: StructLayout, attributes: dict[str, str], *, is_element: bool, holds_empty: bool) -> PyStruct:
+def _struct(struct: WireStruct, attributes: dict[str, str], *, is_element: bool, holds_empty: bool) -> PyStruct:
     items, fields = struct.items, struct.fields
     positional = tuple(item for item in items if item.tag is None)
     tagged = sorted((item for item in items if item.tag is not None), key=lambda item: item.tag or 0)
@@ -144,13 +144,13 @@ def _struct(struct: StructLayout, attributes: dict[str, str], *, is_element: boo
     )
 
 
-def attribute_names(message: MessageLayout) -> dict[str, str]:
-    """The attributes of a message by their names in the spec, of those names that no text has as a plain word."""
+def attribute_names(message: WireMessage) -> dict[str, str]:
+    """The attributes of a message by their names in the spec, except names that occur as plain words in texts."""
     fields = (field for struct in (*message.structs, message.root) for field in struct.fields)
     return {field.spec_name: field.attribute for field in fields if "_" in field.attribute.rstrip("_")}
 
 
-def _docstring(struct: StructLayout, fields: tuple[FieldLayout, ...], attributes: dict[str, str]) -> Code:
+def _docstring(struct: WireStruct, fields: tuple[WireField, ...], attributes: dict[str, str]) -> Code:
     """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes.
 
     Texts of specs speak of fields by their names there; here they are called as the attributes are.
@@ -170,11 +170,11 @@ def _docstring(struct: StructLayout, fields: tuple[FieldLayout, ...], attributes
 
 
 def docstring_text(lines: list[str]) -> Code:
-    """Lines as they may stand between the quotes of a docstring."""
+    """Lines as the text between the quotes of a docstring."""
     return Code("\n".join(lines).replace("\\", "\\\\").replace('"""', "'''"))
 
 
-def _type_note(field: FieldLayout) -> str:
+def _type_note(field: WireField) -> str:
     notes = [str(field.type)]
     if field.encoding is not None:
         notes.append(str(field.encoding))
@@ -187,7 +187,7 @@ def _type_note(field: FieldLayout) -> str:
     return ", ".join(notes)
 
 
-def _meaning(field: FieldLayout) -> str:
+def _meaning(field: WireField) -> str:
     default = "" if field.default in _UNREMARKABLE else f"Default: {_spoken_default(field)}."
     return f"{field.about} {default}".strip() or "See the spec."
 
@@ -196,7 +196,7 @@ _UNREMARKABLE: tuple[Default, ...] = (0, False, "", (), 0.0, uuid.UUID(int=0))
 """Defaults that are what a reader expects of their types."""
 
 
-def _spoken_default(field: FieldLayout) -> str:
+def _spoken_default(field: WireField) -> str:
     return "null" if field.default is None else field.default_expression
 
 

@@ -1,7 +1,7 @@
-"""Station "render": layouts and templates -> the text of every generated file, still to be laid out by black.
+"""Rendering: wire descriptions and templates -> the text of every generated file, not yet formatted by black.
 
-A file comes as pieces that stand between pairs of empty lines, so that black sees each only once: versions of a
-message share most of their classes.
+A file consists of blocks with two empty lines between them, so that black formats each block only once: versions
+of a message share most of their classes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from kipgen.language.spec import MessageSpec, StructSpec
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.python.steps import fixed_code
 from kipgen.reading.enum_spec import ERROR_CODE
-from kipgen.resolve.layout import MessageLayout, lay_out
+from kipgen.resolve.wire import WireMessage, resolve
 from kipgen.resources import template_folder
 from kipwire.contract import LEVEL
 
-Pieces = tuple[str, ...]
+CodeBlocks = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class HeaderVersions:
     response: tuple[int, int] = (0, 1)
 
     def before(self, spec: MessageSpec) -> tuple[int, int] | None:
-        """The pair that goes for a message; None for what has no header."""
+        """The pair for a message; None for one without a header."""
         if spec.has_oldest_header:
             return self.response[0], self.response[0]
         return {"request": self.request, "response": self.response}.get(spec.type)
@@ -63,7 +63,7 @@ class RegistryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """The response of a request, or the request of a response, for the eyes of type checkers."""
+    """The response of a request, or the request of a response, for type checkers only."""
 
     constant: str
     """What its class is called in that of the message."""
@@ -72,7 +72,7 @@ class Partner:
 
 
 def _partner(spec: MessageSpec) -> Partner | None:
-    """The partner of a message, which the rules `pair-missing`, `response-name` and `pair-versions` see to."""
+    """The partner of a message, which the rules `pair-missing`, `response-name` and `pair-versions` guarantee."""
     other = {"request": "Response", "response": "Request"}.get(spec.type)
     if other is None:
         return None
@@ -93,13 +93,13 @@ def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
         highest=highest,
         first_flexible=highest + 1 if flexible.is_empty else flexible.lowest,
         headers=headers.before(spec),
-        folder=PurePath(spec.place.file).parent.name,
+        folder=PurePath(spec.location.file).parent.name,
         enum_fields=() if spec.valid_versions.is_empty else tuple(_enum_fields(spec)),
     )
 
 
 def _enum_fields(spec: MessageSpec) -> Iterator[tuple[str, str]]:
-    """The fields that say which enum they have, and those that follow from their name to be error codes."""
+    """The fields that name their enum, and those that are error codes by their name."""
     holders: list[MessageSpec | StructSpec] = [spec, *spec.structs]
     for struct in holders:
         for field in struct.fields:
@@ -109,59 +109,59 @@ def _enum_fields(spec: MessageSpec) -> Iterator[tuple[str, str]]:
                 yield f"{names.class_name(struct.name)}.{names.attribute_name(field.name)}", enum
 
 
-def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, Pieces]:
+def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, CodeBlocks]:
     """Every file of a message, by its path in the package; a retired message has none."""
-    layouts = [_layout(spec, version, headers) for version in spec.valid_versions.each()]
-    if not layouts:
+    resolved = [_resolved(spec, version, headers) for version in spec.valid_versions.each()]
+    if not resolved:
         return {}
     folder = PurePosixPath(names.module_name(spec.name))
-    origins = _origins(layouts)
+    origins = _origins(resolved)
     files = {folder / "__init__.py": _package_of_message(spec, origins, source)}
-    for layout in layouts:
-        origin = origins[layout.version]
-        pieces = _module(layout, source) if origin == layout.version else _same(layout, origin, source)
-        files[folder / f"v{layout.version}.py"] = pieces
+    for message in resolved:
+        origin = origins[message.version]
+        blocks = _module(message, source) if origin == message.version else _same(message, origin, source)
+        files[folder / f"v{message.version}.py"] = blocks
     return files
 
 
-def render_package(package: str, entries: list[RegistryEntry]) -> Pieces:
+def render_package(package: str, entries: list[RegistryEntry]) -> CodeBlocks:
     """The `__init__` of the whole package: its registry."""
     return (render("package.py.j2", package=comment(package), entries=entries, level=LEVEL),)
 
 
-def _layout(spec: MessageSpec, version: int, headers: HeaderVersions) -> MessageLayout:
+def _resolved(spec: MessageSpec, version: int, headers: HeaderVersions) -> WireMessage:
     pair = headers.before(spec)
-    return lay_out(spec, version, None if pair is None else pair[version in spec.flexible_versions])
+    return resolve(spec, version, None if pair is None else pair[version in spec.flexible_versions])
 
 
-def _origins(layouts: list[MessageLayout]) -> dict[int, int]:
-    """By version: the version whose code it has; its own number where its form is new."""
+def _origins(resolved: list[WireMessage]) -> dict[int, int]:
+    """By version: the version whose code it uses; its own number where its wire form is new."""
     origins: dict[int, int] = {}
-    previous: MessageLayout | None = None
-    for layout in layouts:
-        shares = previous is not None and layout.same_form(previous)
-        origins[layout.version] = origins[layout.version - 1] if shares else layout.version
-        previous = layout
+    previous: WireMessage | None = None
+    for message in resolved:
+        shares = previous is not None and message.same_form(previous)
+        origins[message.version] = origins[message.version - 1] if shares else message.version
+        previous = message
     return origins
 
 
-def _module(layout: MessageLayout, source: str) -> Pieces:
+def _module(message: WireMessage, source: str) -> CodeBlocks:
     """The module of a version with code of its own."""
-    structs = python_structs(layout)
+    structs = python_structs(message)
     read_formats, write_formats = (
         [code for code in codes if f"{way}_{code}" not in RUNTIME_NAMES["kipwire.codec.wire"]]
         for way, codes in zip(("unpack", "pack"), formats(structs), strict=True)
     )
     root = structs[-1]
-    partner = _partner(layout.spec)
+    partner = _partner(message.spec)
     classes = [
-        render("class.py.j2", struct=struct, message=layout if struct is root else None, partner=partner)
+        render("class.py.j2", struct=struct, message=message if struct is root else None, partner=partner)
         for struct in structs
     ]
     head = render(
         "head.py.j2",
         source=comment(source),
-        message=layout,
+        message=message,
         partner=partner,
         structs=structs,
         imports=_imports(
@@ -174,12 +174,14 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
     return (head, *classes)
 
 
-def _same(layout: MessageLayout, origin: int, source: str) -> Pieces:
+def _same(message: WireMessage, origin: int, source: str) -> CodeBlocks:
     """The module of a version that shares the code of an earlier one."""
-    return (render("same.py.j2", source=comment(source), message=layout, partner=_partner(layout.spec), origin=origin),)
+    return (
+        render("same.py.j2", source=comment(source), message=message, partner=_partner(message.spec), origin=origin),
+    )
 
 
-def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> Pieces:
+def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> CodeBlocks:
     forms = [version for version, origin in origins.items() if version == origin]
     text = f"{spec.name}: {spec.about}" if spec.about else f"{spec.name}."
     versions = f"Versions {spec.valid_versions}; " + (
@@ -207,7 +209,7 @@ def _imports(classes: str, *, has_formats: bool) -> Code:
 
 @cache
 def _environment() -> jinja2.Environment:
-    # Without a cache of compiled templates: whoever could write there could have code run here.
+    # Without a cache of compiled templates: anybody who can write there could run code here.
     environment = CodeEnvironment(
         loader=jinja2.FileSystemLoader(template_folder()),
         undefined=jinja2.StrictUndefined,
@@ -223,10 +225,10 @@ def _environment() -> jinja2.Environment:
 
 
 def render(template: str, **values: object) -> str:
-    """A template of generated code filled with values that are fit for it."""
+    """A template of generated code, filled with values that passed `fit`."""
     return _environment().get_template(template).render({name: fit(value) for name, value in values.items()})
 
 
 def _dense(text: str) -> str:
-    """Without the empty lines that conditions in a template leave behind."""
+    """Without the empty lines that conditions in a template leave."""
     return "\n".join(line for line in text.splitlines() if line.strip())

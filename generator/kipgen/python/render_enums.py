@@ -1,4 +1,4 @@
-"""Enums and templates -> the text of a package's module `enums`, still to be laid out by black."""
+"""Enums and templates -> the text of a package's module `enums`, not yet formatted by black."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kipgen.code import Code, comment, quoted
 from kipgen.language import names
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
-from kipgen.python.render import Pieces, RegistryEntry, render
+from kipgen.python.render import CodeBlocks, RegistryEntry, render
 from kipgen.reading.enum_spec import EnumSpec, EnumValue, ValuesFrom
 
 _SUFFIXES = {"request": "Request", "coordinator-key": "Key"}
@@ -36,12 +36,12 @@ class _PyField:
     """The name of the class."""
 
 
-def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[RegistryEntry]) -> Pieces:
+def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[RegistryEntry]) -> CodeBlocks:
     """The module of a package that has enums.
 
     Args:
         package: its dotted name.
-        enums: the enums by name, of which no rule objects to any.
+        enums: the enums by name, which have no problems.
         entries: its messages by name.
     """
     classes = tuple(_class(enum, entries) for enum in enums)

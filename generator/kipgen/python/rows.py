@@ -1,17 +1,17 @@
-"""Between layout and templates: structs whose arrays can be read many elements at once, as rows of equal shape."""
+"""Between wire descriptions and templates: structs whose arrays can be read many elements at once, as equal rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from kipgen.python.steps import fixed_code, number_code
-from kipgen.resolve.layout import FieldLayout
+from kipgen.resolve.wire import WireField
 
 
-def has_rows(fields: Sequence[FieldLayout], *, flexible: bool) -> bool:
+def has_rows(fields: Sequence[WireField], *, flexible: bool) -> bool:
     """Whether neighbours with these fields can have equal shape: always, or where their lengths and counts agree.
 
-    Without a tag section, after which elements may differ, only those of fixed width are worth a look.
+    Without a tag section, after which elements may differ, only those of fixed width qualify.
     """
     may_vary = flexible and not any(field.type.element == "uuid" for field in fields)
     return bool(fields) and all(
@@ -19,12 +19,12 @@ def has_rows(fields: Sequence[FieldLayout], *, flexible: bool) -> bool:
     )
 
 
-def _has_one_size(field: FieldLayout) -> bool:
+def _has_one_size(field: WireField) -> bool:
     """Whether its width follows from one compact length or count."""
     return field.compact and bool(number_code(field) if field.type.is_array else field.type.element == "string")
 
 
-def row_codes(fields: Sequence[FieldLayout]) -> tuple[str, ...]:
+def row_codes(fields: Sequence[WireField]) -> tuple[str, ...]:
     """What the fields are to `kipwire.codec.arrays.RowPackers`, of a struct of numbers and several arrays of numbers.
 
     A number is its `struct` code, an array `*` and that of its elements, a flag `bool`. Empty for others, and for
@@ -34,7 +34,7 @@ def row_codes(fields: Sequence[FieldLayout]) -> tuple[str, ...]:
     return tuple(filter(None, codes)) if all(codes) and sum(field.type.is_array for field in fields) > 1 else ()
 
 
-def _code(field: FieldLayout) -> str | None:
+def _code(field: WireField) -> str | None:
     if field.tag is not None:
         return None
     code = number_code(field)

@@ -1,7 +1,7 @@
-"""Between layout and templates: the steps in which straight-line Python reads and writes a struct.
+"""Between wire descriptions and templates: the steps in which straight-line Python reads and writes a struct.
 
 Neighbouring values of a fixed width become one call of the `struct` module, together with the length or the count
-that follows them. What remains are the values of no fixed width, one step each.
+that follows them. Each value without a fixed width is a step of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from struct import calcsize
 from typing import Literal
 
 from kipgen.language.wire_form import REST
-from kipgen.resolve.layout import PLUS_ONE, FieldLayout
+from kipgen.resolve.wire import PLUS_ONE, WireField
 from kipwire.types import TYPES
 
 Kind = Literal[
@@ -26,12 +26,12 @@ _FIXED_PREFIXES = {"int16": "h", "int32": "i"}
 class Slot:
     """One number of a run: a field, or (`field` is None) the length or count of the step that follows.
 
-    The code `x` is a byte of no value: an empty tag section that is written.
+    The code `x` is a byte without a value: an empty tag section, when writing.
     """
 
     code: str
     """Its code in the format of the `struct` module."""
-    field: FieldLayout | None = None
+    field: WireField | None = None
 
     @property
     def conversion(self) -> str | None:
@@ -42,7 +42,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Numbers of a fixed width that stand side by side."""
+    """Neighbouring numbers of a fixed width."""
 
     slots: tuple[Slot, ...]
 
@@ -63,25 +63,25 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What to do next: with the numbers of a fixed width that stand there, then with one field of no fixed width."""
+    """What to do next: with the numbers of a fixed width, then with one field without a fixed width."""
 
     kind: Kind
     """`run`: nothing more; `varints`: one, or several plain ones side by side, which mostly have one byte each; `mark`:
-    remember where a checksum begins; `computed`: a checksum behind what it covers or, writing, whatever is computed;
+    remember where a checksum begins; `computed`: a checksum after what it covers or, when writing, anything computed;
     `array`: one of what has a fixed width or is a varint; the name of another kind of value; or `tags`, the section."""
     run: Run | None = None
     """The fixed numbers before it, and the prefix that is one of them; writing, a compact one is written by itself."""
-    fields: tuple[FieldLayout, ...] = ()
+    fields: tuple[WireField, ...] = ()
     """One; of varints one or more, of a run and of tags none."""
     own_prefix: bool = False
-    """Whether a prefix stands before the value that is not in the run."""
+    """Whether the value has a prefix that is not in the run."""
     end: str = ""
     """The name of the variable that says where its struct ends; empty where nothing does."""
-    behind: int = 0
-    """How many bytes the items behind it take, of a value that goes on to the end of its struct."""
+    after: int = 0
+    """How many bytes the items after it take, of a value that goes on to the end of its struct."""
 
     @property
-    def field(self) -> FieldLayout:
+    def field(self) -> WireField:
         return self.fields[0]
 
     @property
@@ -100,17 +100,17 @@ class Step:
         return tuple(field.encoding.bits for field in self.fields if field.encoding is not None)
 
 
-def read_steps(items: Sequence[FieldLayout], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
-    """The steps that read these items one after the other; every run takes in the prefix behind it."""
+def read_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
+    """The steps that read these items one after the other; every run includes the prefix after it."""
     return _steps(items, tag_section, is_bounded, is_reading=True)
 
 
-def write_steps(items: Sequence[FieldLayout], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
-    """The steps that write these items one after the other; a run takes in a classic length or count after it."""
+def write_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
+    """The steps that write these items one after the other; a run includes a classic length or count after it."""
     return _steps(items, tag_section, is_bounded, is_reading=False)
 
 
-def _steps(items: Sequence[FieldLayout], tag_section: bool, is_bounded: bool, *, is_reading: bool) -> tuple[Step, ...]:
+def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, is_reading: bool) -> tuple[Step, ...]:
     steps: list[Step] = []
     slots: list[Slot] = []
     marked = {item.start for item in items}
@@ -123,7 +123,7 @@ def _steps(items: Sequence[FieldLayout], tag_section: bool, is_bounded: bool, *,
 
     for number, item in enumerate(items):
         code = fixed_code(item)
-        is_computed = item.role in ("size", "checksum") and (not is_reading or item.is_behind)
+        is_computed = item.role in ("size", "checksum") and (not is_reading or item.is_after)
         if item.attribute in marked and not is_computed:
             steps.append(Step("mark", run(), (item,)))
         if is_computed:
@@ -139,13 +139,13 @@ def _steps(items: Sequence[FieldLayout], tag_section: bool, is_bounded: bool, *,
             else:
                 steps.append(Step("varints", run(), (item,)))
         else:
-            behind = _width(filter(None, map(fixed_code, items[number + 1 :])))
-            step = Step(_kind(item), None, (item,), False, end, behind)
+            after = _width(filter(None, map(fixed_code, items[number + 1 :])))
+            step = Step(_kind(item), None, (item,), False, end, after)
             prefix = _prefix_code(step, is_reading)
             if prefix is not None:
                 slots.append(Slot(prefix))
             own_prefix = prefix is None and item.prefix not in (None, REST)
-            steps.append(Step(step.kind, run(), (item,), own_prefix, end, behind))
+            steps.append(Step(step.kind, run(), (item,), own_prefix, end, after))
         if item.role == "size":
             end = "limit"
     if tag_section and slots:
@@ -172,7 +172,7 @@ def write_formats(steps: Sequence[Step]) -> set[str]:
 
 
 def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
-    """The formats of prefixes that stand by themselves, and of varints of one byte each that stand side by side."""
+    """The formats of prefixes outside of runs, and of neighbouring varints of one byte each."""
     for step in steps:
         if step.own_prefix and step.field.prefix in _FIXED_PREFIXES:
             yield _FIXED_PREFIXES[step.field.prefix]
@@ -180,35 +180,35 @@ def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
             yield "B" * len(step.fields)
 
 
-def fixed_code(field: FieldLayout) -> str | None:
+def fixed_code(field: WireField) -> str | None:
     """The `struct` code of what always takes the same number of bytes, else None."""
     if field.type.is_array or field.presence is not None:
         return None
     if field.role in ("checksum", "bits"):
-        return TYPES[field.type.element].code.upper()  # whatever stands there has no sign
+        return TYPES[field.type.element].code.upper()  # it has no sign
     if field.encoding is not None or field.type.has_struct:
         return number_code(field)
     return TYPES[field.type.element].code or None
 
 
-def number_code(field: FieldLayout) -> str | None:
+def number_code(field: WireField) -> str | None:
     """The `struct` code of a number of fixed width, or of an array's elements, else None."""
     if field.encoding is not None:
         return TYPES[f"int{field.encoding.bits}"].code if field.encoding.form == "fixed" else None
     return TYPES[field.type.element].code if field.type.kind in ("integer", "float") else None
 
 
-def is_varint(field: FieldLayout) -> bool:
+def is_varint(field: WireField) -> bool:
     """Whether it is a single integer that is a varint."""
     return not field.type.is_array and field.encoding is not None and field.encoding.form != "fixed"
 
 
-def _is_plain(field: FieldLayout) -> bool:
-    """Whether it is a varint that is worth reading together with its neighbours; zigzag ones gain nothing from it."""
+def _is_plain(field: WireField) -> bool:
+    """Whether it is a varint that is worth reading together with its neighbours; zigzag ones gain nothing."""
     return field.role == "value" and field.encoding is not None and field.encoding.form == "upacked"
 
 
-def _kind(field: FieldLayout) -> Kind:
+def _kind(field: WireField) -> Kind:
     if field.type.has_struct:
         return "structs" if field.type.is_array else "nested"
     kind = field.type.kind

@@ -1,4 +1,4 @@
-"""Station three, and the way through all three: spec files in, checked messages and problems out."""
+"""Stage three of reading, and all three together: spec files in, checked messages and problems out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kipgen.language.problems import Problem, ordered
-from kipgen.language.spec import MessageSpec, Place
+from kipgen.language.spec import Location, MessageSpec
 from kipgen.reading import rules
 from kipgen.reading.enum_spec import ENUM_SUFFIX, EnumDraft, EnumSpec, is_enum_file, parse_enum
 from kipgen.reading.parse import Parsed, finished, parse
-from kipgen.reading.shape import check_shape
+from kipgen.reading.schema_check import check_schema
 from kipgen.reading.source import Loaded, load, load_bytes
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One spec file, judged alone."""
+    """One spec file, checked alone."""
 
     file: str
     """The file as problems name it."""
     spec: MessageSpec | None
     """The message; None if there is an error."""
     problems: tuple[Problem, ...]
-    """All errors and warnings, by place."""
+    """All errors and warnings, by location."""
     draft: Draft | None = field(default=None, repr=False, compare=False)
     """The message as far as it could be read, for the rules of a package."""
     enum: EnumDraft | None = field(default=None, repr=False, compare=False)
@@ -35,35 +35,35 @@ class Checked:
 
 
 class Reader(Protocol):
-    """Judges one spec file alone, as `read_file` does."""
+    """Checks one spec file alone, as `read_file` does."""
 
     def __call__(self, path: Path, *, kafka: bool) -> Checked: ...
 
 
 def read_file(path: Path | str, display: str | None = None, *, kafka: bool = False) -> Checked:
-    """Judge one spec file alone; whatever is wrong with it is a problem, never an exception.
+    """Check one spec file alone; everything wrong with it is a problem, never an exception.
 
     Args:
         path: the file.
         display: the file's name in problems; `path` if not given.
-        kafka: whether the spec must please Kafka's own generator, too.
+        kafka: whether Kafka's own generator must accept the spec, too.
     """
     file = display if display is not None else str(path)
     return _judge(load(Path(path), file), file, kafka)
 
 
 def read_bytes(data: bytes, display: str) -> Checked:
-    """Judge the content of one spec file alone; as `read_file`."""
+    """Check the content of one spec file alone; as `read_file`."""
     return _judge(load_bytes(data, display), display, kafka=False)
 
 
 def understood(loaded: Loaded) -> Parsed:
-    """What a text means as a spec, with all that is wrong with its JSON, shape and grammar; no rule has judged it."""
+    """What a text means as a spec, with the problems of its JSON, schema and grammar; no rule has checked it."""
     if loaded.document is None:
         return Parsed(None, loaded.problems)
-    shape = check_shape(loaded.document)
-    parsed = parse(loaded.document, shape)
-    return Parsed(parsed.draft, (*loaded.problems, *shape.problems, *parsed.problems))
+    checked = check_schema(loaded.document)
+    parsed = parse(loaded.document, checked)
+    return Parsed(parsed.draft, (*loaded.problems, *checked.problems, *parsed.problems))
 
 
 def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
@@ -84,25 +84,25 @@ def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
 def read_files(
     path: Path | str, *, kafka: bool = False, read: Reader = read_file
 ) -> tuple[list[Checked], tuple[Problem, ...]]:
-    """Judge every message of a folder and its sub-folders, in their `*.json` files, each alone.
+    """Check every message of a folder and its sub-folders, in their `*.json` files, each alone.
 
     Args:
         path: the folder.
-        kafka: whether the specs must please Kafka's own generator, too.
-        read: what judges one file.
+        kafka: whether Kafka's own generator must accept the specs, too.
+        read: what checks one file.
 
     Returns:
         The files in the order of their paths, and what is wrong with the folder itself.
     """
     folder = Path(path)
     try:
-        fault = "" if folder.is_dir() else "is no folder"
+        fault = "" if folder.is_dir() else "is not a folder"
         files = sorted(f for f in folder.rglob("*.json") if not f.is_dir() and not is_enum_file(f))
     except (OSError, ValueError) as error:
         fault, files = f"cannot be read ({error})", []
     if not files:
-        text = f"{fault or 'has no *.json file in it'}; name a folder with message specs"
-        return [], (Problem(Place(str(path), 1, 1), "", "unreadable", text),)
+        text = f"{fault or 'contains no *.json file'}; give a folder with message specs"
+        return [], (Problem(Location(str(path), 1, 1), "", "unreadable", text),)
     return [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in files], ()
 
 
@@ -118,25 +118,25 @@ def read_enums(path: Path | str) -> list[EnumSpec]:
 
 
 def _can_end(file: Path) -> bool:
-    """Whether reading a file of a folder ends: pipes and devices are waited for where somebody names them, only."""
+    """Whether reading a file of a folder ends: pipes and devices are read only if they are named."""
     return file.is_file() or not file.exists()
 
 
 def _endless(file: Path) -> Checked:
-    text = "is a pipe or a device; a folder of specs has files alone"
-    return Checked(str(file), None, (Problem(Place(str(file), 1, 1), "", "unreadable", text),))
+    text = "is a pipe or a device; a folder of specs may contain only files"
+    return Checked(str(file), None, (Problem(Location(str(file), 1, 1), "", "unreadable", text),))
 
 
 def read_folder(
     path: Path | str, *, kafka: bool = False, read: Reader = read_file
 ) -> tuple[list[Checked], tuple[Problem, ...]]:
-    """Judge every message and enum of a folder and its sub-folders, and the package that they make together.
+    """Check every message and enum of a folder and its sub-folders, and the package that they make together.
 
     The arguments are those of `read_files`.
 
     Returns:
-        The messages in the order of their paths, each judged alone, and all problems: theirs, those of the enums and
-        those of the package.
+        The messages in the order of their paths, each checked alone, and all problems: those of messages, enums and
+        the package.
     """
     checked, faults = read_files(path, kafka=kafka, read=read)
     if faults:

@@ -1,7 +1,7 @@
-"""A spec on its way from the file to a `MessageSpec`: the same data, with its places and with what is wrong in it.
+"""A spec between the file and a `MessageSpec`: the same data, with its locations and with what is wrong in it.
 
-The rules judge drafts. What could not be read has a harmless value in a draft and is named in `broken`, so that a rule
-can stay silent about it.
+The rules check drafts. What could not be read has a harmless value in a draft and is listed in `broken`, so that no
+rule reports it again.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.language.spec import FieldSpec, MessageSpec, Place, StructSpec
+    from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
     from kipgen.language.versions import Versions
     from kipgen.reading.source import Document, JsonPath
 
 
-BodyKind = Literal["message", "inline", "common", "stray"]
+StructKind = Literal["message", "inline", "common", "stray"]
 """Whose fields they are: the message's, an inline or a common struct's, or those of a field that may have none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SpecPart:
     """One JSON object of a spec: a message, a struct or a field."""
 
     document: Document
@@ -35,19 +35,19 @@ class Part:
     broken: frozenset[str]
     """The properties about which there is a problem already."""
 
-    def place(self, property_: str = "name", *below: str | int) -> Place:
-        """Where a property's value is, or what stands below it; or else the name, or else the object."""
+    def location(self, property_: str = "name", *below: str | int) -> Location:
+        """Where a property's value is, or a value below it; or else the name, or else the object."""
         if (*self.path, property_) in self.document.value_offsets:
-            return self.document.place((*self.path, property_, *below))
-        return self.document.place((*self.path, "name"))
+            return self.document.location((*self.path, property_, *below))
+        return self.document.location((*self.path, "name"))
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDraft:
-    """A field, and what the rules need to know about where it stands."""
+    """A field, and what the rules need to know about what contains it."""
 
     spec: FieldSpec
-    part: Part
+    part: SpecPart
     within: Versions | None
     """The message versions in which its message or struct exists; None if that is not known."""
     present: Versions | None
@@ -57,30 +57,30 @@ class FieldDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class StructDraft:
     """A list of fields, with one name space for their names and tags."""
 
-    kind: BodyKind
+    kind: StructKind
     spec: StructSpec
     """The struct; of a message, its own fields as if they were one."""
-    part: Part
+    part: SpecPart
     fields: tuple[FieldDraft, ...]
 
 
 @dataclass(frozen=True)  # without slots, which leave no room for what is computed once
 class Draft:
-    """A message on its way; `message` is only right once no rule objects."""
+    """A message that is being read; `message` is only valid once no rule reports an error."""
 
     message: MessageSpec
-    part: Part
-    bodies: tuple[Body, ...]
-    """The message's own body first, then every struct's, outer before inner."""
+    part: SpecPart
+    structs: tuple[StructDraft, ...]
+    """The message itself first, then every struct, outer before inner."""
 
     @property
     def fields(self) -> Iterator[FieldDraft]:
         """Every field of the message and its structs."""
-        for body in self.bodies:
-            yield from body.fields
+        for struct in self.structs:
+            yield from struct.fields
 
     @property
     def is_retired(self) -> bool:
@@ -88,10 +88,10 @@ class Draft:
         return self.message.valid_versions.is_empty
 
     @cached_property
-    def common(self) -> dict[str, Body]:
+    def common(self) -> dict[str, StructDraft]:
         """The common structs by name; of two with one name, the first."""
-        found: dict[str, Body] = {}
-        for body in self.bodies:
-            if body.kind == "common":
-                found.setdefault(body.spec.name, body)
+        found: dict[str, StructDraft] = {}
+        for struct in self.structs:
+            if struct.kind == "common":
+                found.setdefault(struct.spec.name, struct)
         return found

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kipgen.reading.draft import Part
-from kipgen.reading.node import Node, Reading
-from kipgen.reading.shape import check_shape, shown
+from kipgen.reading.draft import SpecPart
+from kipgen.reading.schema_check import check_schema, shown
+from kipgen.reading.spec_object import Reading, SpecObject
 from kipgen.resources import enum_schema_path
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kipgen.reading.source import Document
 
 ENUM_SUFFIX = ".enum.json"
-"""How the names of files end that hold an enum, not a message."""
+"""How the names of files end that contain an enum, not a message."""
 
 ERROR_CODE = "ErrorCode"
 """The enum of every int16 whose name is this, or ends so."""
@@ -59,16 +59,16 @@ class EnumSpec:
 
 @dataclass(frozen=True, slots=True)
 class EnumDraft:
-    """An enum with the places of its parts, for the rules."""
+    """An enum with the locations of its parts, for the rules."""
 
     spec: EnumSpec
-    part: Part
-    values: tuple[Part, ...]
-    """A part for each value of the spec."""
+    part: SpecPart
+    values: tuple[SpecPart, ...]
+    """One for each value of the spec."""
 
 
 def is_enum_file(path: Path | str) -> bool:
-    """Whether a file of a folder of specs holds an enum."""
+    """Whether a file in a folder of specs contains an enum."""
     return Path(path).name.endswith(ENUM_SUFFIX)
 
 
@@ -76,20 +76,20 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
     """Read a document as an enum; what cannot be read is a problem, and reading goes on.
 
     Returns:
-        The enum, unless the document is no object at all or its values cannot be told; and what is wrong.
+        The enum, unless the document is not an object or its values cannot be read; and what is wrong.
     """
-    shape = check_shape(document, enum_schema_path())
+    checked = check_schema(document, enum_schema_path())
     if not isinstance(document.value, dict):
-        return None, shape.problems
-    reading = Reading(document, shape)
-    node = Node(reading, (), document.value)
-    name = node.name(_CLASS, "letters and digits with a capital first")
-    about = _required_text(node)
+        return None, checked.problems
+    reading = Reading(document, checked)
+    obj = SpecObject(reading, (), document.value)
+    name = obj.name(_CLASS, "start with a capital, then use letters and digits")
+    about = _required_text(obj)
     values, parts = [], []
-    for path, value in node.objects("values"):
-        one = Node(reading, path, value)
+    for path, value in obj.objects("values"):
+        one = SpecObject(reading, path, value)
         number, kip, retriable = _whole(one, "value"), _whole(one, "kip"), value.get("retriable")
-        member = one.name(_MEMBER, "capitals, digits and underscores with a capital first")
+        member = one.name(_MEMBER, "start with a capital, then use capitals, digits and underscores")
         text = _required_text(one)
         if number is not None and "name" not in one.broken:
             values.append(EnumValue(number, member, text, kip, retriable if isinstance(retriable, bool) else None))
@@ -97,26 +97,26 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
     source = document.value.get("valuesFrom")
     origin = None
     if isinstance(source, dict):
-        below = Node(reading, ("valuesFrom",), source)
+        below = SpecObject(reading, ("valuesFrom",), source)
         origin = ValuesFrom(below.text("type") or "request", below.text("folder"))
-    draft = EnumDraft(EnumSpec(name, about, tuple(values), origin), node.part(), tuple(parts))
-    return draft, (*shape.problems, *reading.problems)
+    draft = EnumDraft(EnumSpec(name, about, tuple(values), origin), obj.part(), tuple(parts))
+    return draft, (*checked.problems, *reading.problems)
 
 
-def _required_text(node: Node) -> str:
-    """What is said about it, which must not be blank."""
-    about = node.about()
-    if "about" not in node.broken and "about" in node.value and not about.strip():
-        node.report("about", "enum-text", "'about' is blank; say what it stands for")
+def _required_text(obj: SpecObject) -> str:
+    """Its `about`, which must not be blank."""
+    about = obj.about()
+    if "about" not in obj.broken and "about" in obj.value and not about.strip():
+        obj.report("about", "enum-text", "'about' is blank; say what it means")
     return about
 
 
-def _whole(node: Node, name: str) -> int | None:
+def _whole(obj: SpecObject, name: str) -> int | None:
     """A property as a whole number; None if it is absent or broken."""
-    value = node.value.get(name)
-    if value is None or name in node.broken:
+    value = obj.value.get(name)
+    if value is None or name in obj.broken:
         return None
     if isinstance(value, int):
         return value
-    node.report(name, "wrong-kind", f"{name!r} is the number {shown(value)}; write a whole number")  # such as 1.0
+    obj.report(name, "wrong-kind", f"{name!r} is the number {shown(value)}; write a whole number")  # such as 1.0
     return None

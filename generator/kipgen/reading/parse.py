@@ -1,4 +1,4 @@
-"""Station two: a document of the right shape becomes a draft, with every default of the language filled in."""
+"""Stage two of reading: a document that fits the JSON Schema becomes a draft, with every default of the language."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kipgen.language.problems import Problem
 from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType, encoding_property, parse_encoding
 from kipgen.language.versions import Versions
-from kipgen.reading.draft import Body, BodyKind, Draft, FieldDraft
-from kipgen.reading.node import Node, Reading
+from kipgen.reading.draft import Draft, FieldDraft, StructDraft, StructKind
 from kipgen.reading.parse_wire_form import refuse_foreign, wire_form
-from kipgen.reading.shape import Shape
+from kipgen.reading.schema_check import SchemaCheck
 from kipgen.reading.source import Document
+from kipgen.reading.spec_object import Reading, SpecObject
 
 _CAPITALISED = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 _ALPHANUMERIC = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
@@ -23,28 +23,28 @@ _UNKNOWN_TYPE = FieldType("bytes")
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What parsing gave: the draft, unless the document is no object at all, and what could not be read."""
+    """The result of parsing: the draft, unless the document is not an object, and what could not be read."""
 
     draft: Draft | None
     problems: tuple[Problem, ...]
 
 
-def parse(document: Document, shape: Shape) -> Parsed:
+def parse(document: Document, checked: SchemaCheck) -> Parsed:
     """Read a document as a message spec; what cannot be read is a problem, and reading goes on.
 
     Args:
         document: the spec file's values.
-        shape: what is known to be wrong with their shape; nothing is said about that again.
+        checked: what the JSON Schema already reported; it is not reported again.
     """
     if not isinstance(document.value, dict):
         return Parsed(None, ())
-    parser = _Parser(document, shape)
+    parser = _Parser(document, checked)
     return Parsed(parser.draft(), tuple(parser.reading.problems))
 
 
 def finished(draft: Draft) -> MessageSpec:
     """The message of a draft that no rule objects to, with its structs in order of use."""
-    structs = {body.spec.name: body.spec for body in draft.bodies if body.kind != "message"}
+    structs = {struct.spec.name: struct.spec for struct in draft.structs if struct.kind != "message"}
     done: dict[str, StructSpec] = {}
 
     def add_used_by(fields: tuple[FieldSpec, ...]) -> None:
@@ -66,9 +66,9 @@ def finished(draft: Draft) -> MessageSpec:
 class _Parser:
     """Reads one document once, top down."""
 
-    def __init__(self, document: Document, shape: Shape) -> None:
-        self.reading = Reading(document, shape)
-        self.bodies: list[Body] = []
+    def __init__(self, document: Document, checked: SchemaCheck) -> None:
+        self.reading = Reading(document, checked)
+        self.structs: list[StructDraft] = []
         self.common_names: frozenset[str] = frozenset()
         # Of the message.
         self.is_layout = False
@@ -77,23 +77,23 @@ class _Parser:
 
     def draft(self) -> Draft:
         assert isinstance(self.reading.document.value, dict)
-        node = Node(self.reading, (), self.reading.document.value)
-        name = node.name(_CAPITALISED, "letters and digits with a capital first")
-        valid = node.versions("validVersions", Versions.ALL)
-        if "validVersions" in node.value and "validVersions" not in node.broken and not node.filled("validVersions"):
+        obj = SpecObject(self.reading, (), self.reading.document.value)
+        name = obj.name(_CAPITALISED, "start with a capital, then use letters and digits")
+        valid = obj.versions("validVersions", Versions.ALL)
+        if "validVersions" in obj.value and "validVersions" not in obj.broken and not obj.filled("validVersions"):
             text = "'validVersions' is blank; write a range such as 0-5, or none"
-            node.report("validVersions", "version-syntax", text)
-        flexible = node.versions("flexibleVersions", Versions.NONE)
-        deprecated = node.versions("deprecatedVersions", Versions.NONE)
+            obj.report("validVersions", "version-syntax", text)
+        flexible = obj.versions("flexibleVersions", Versions.NONE)
+        deprecated = obj.versions("deprecatedVersions", Versions.NONE)
         retired = valid.is_empty
         self.flexible = Versions.NONE if retired else flexible
-        self.flexible_is_known = "flexibleVersions" not in node.broken
-        type_, api_key, about = node.text("type") or "data", node.integer("apiKey"), node.about()
+        self.flexible_is_known = "flexibleVersions" not in obj.broken
+        type_, api_key, about = obj.text("type") or "data", obj.integer("apiKey"), obj.about()
         self.is_layout = type_ == "layout"
-        common = [Node(self.reading, path, value) for path, value in node.objects("commonStructs")]
+        common = [SpecObject(self.reading, path, value) for path, value in obj.objects("commonStructs")]
         self.common_names = frozenset(struct.text("name") or "" for struct in common)
-        within = None if "validVersions" in node.broken else valid
-        fields = self._fields(node, within)
+        within = None if "validVersions" in obj.broken else valid
+        fields = self._fields(obj, within)
         message = MessageSpec(
             name=name,
             type=type_,
@@ -101,184 +101,188 @@ class _Parser:
             flexible_versions=self.flexible,
             fields=tuple(field.spec for field in fields),
             structs=(),
-            place=node.part().place(),
+            location=obj.part().location(),
             about=about,
             api_key=api_key,
             deprecated_versions=deprecated,
-            listeners=() if retired else _listeners(node),
-            latest_version_unstable=not retired and node.flag("latestVersionUnstable"),
-            reserved_tags=node.integers("reservedTags"),
+            listeners=() if retired else _listeners(obj),
+            latest_version_unstable=not retired and obj.flag("latestVersionUnstable"),
+            reserved_tags=obj.integers("reservedTags"),
         )
-        as_struct = StructSpec(name, valid, message.fields, message.place, about, reserved_tags=message.reserved_tags)
-        own = Body("message", as_struct, node.part(), fields)
+        as_struct = StructSpec(
+            name, valid, message.fields, message.location, about, reserved_tags=message.reserved_tags
+        )
+        own = StructDraft("message", as_struct, obj.part(), fields)
         for struct in common:
             self._common_struct(struct, within)
-        return Draft(message, node.part(), (own, *self.bodies))
+        return Draft(message, obj.part(), (own, *self.structs))
 
-    def _common_struct(self, node: Node, within: Versions | None) -> None:
-        name = node.name(_CAPITALISED, "letters and digits with a capital first, as struct names have")
-        versions = node.versions("versions", Versions.ALL)
-        if "versions" not in node.broken and not node.filled("versions"):
-            node.report("versions", "version-syntax", "'versions' is blank; write a range such as 0+")
-        node.versions("deprecatedVersions", Versions.NONE)
-        fields = self._fields(node, _present(node, within, versions))
-        self._add_body("common", node, name, versions, fields, node.about())
+    def _common_struct(self, obj: SpecObject, within: Versions | None) -> None:
+        name = obj.name(_CAPITALISED, "start with a capital, then use letters and digits")
+        versions = obj.versions("versions", Versions.ALL)
+        if "versions" not in obj.broken and not obj.filled("versions"):
+            obj.report("versions", "version-syntax", "'versions' is blank; write a range such as 0+")
+        obj.versions("deprecatedVersions", Versions.NONE)
+        fields = self._fields(obj, _present(obj, within, versions))
+        self._add_struct("common", obj, name, versions, fields, obj.about())
 
-    def _fields(self, holder: Node, within: Versions | None) -> tuple[FieldDraft, ...]:
-        return tuple(self._field(Node(self.reading, *item), within) for item in holder.objects("fields"))
+    def _fields(self, holder: SpecObject, within: Versions | None) -> tuple[FieldDraft, ...]:
+        return tuple(self._field(SpecObject(self.reading, *item), within) for item in holder.objects("fields"))
 
-    def _field(self, node: Node, within: Versions | None) -> FieldDraft:
-        """Read a field of a struct that exists `within` some versions, and the struct that it brings along."""
+    def _field(self, obj: SpecObject, within: Versions | None) -> FieldDraft:
+        """Read a field of a struct that exists `within` some versions, and the struct that it defines."""
         if self.is_layout:
-            refuse_foreign(node)
-        name = node.name(_ALPHANUMERIC, "letters and digits with a letter first")
-        type_ = _type(node)
-        override = _override(node)
+            refuse_foreign(obj)
+        name = obj.name(_ALPHANUMERIC, "start with a letter, then use letters and digits")
+        type_ = _type(obj)
+        override = _override(obj)
         flexible = self.flexible if override is None else override
-        versions, tag, tagged = _versions_and_tag(node, flexible, self.flexible_is_known)
+        versions, tag, tagged = _versions_and_tag(obj, flexible, self.flexible_is_known)
         spec = FieldSpec(
             name=name,
             type=type_,
             versions=versions,
-            place=node.part().place(),
-            about=node.about(),
-            default=_default(node, type_),
-            nullable_versions=node.versions("nullableVersions", Versions.NONE),
+            location=obj.part().location(),
+            about=obj.about(),
+            default=_default(obj, type_),
+            nullable_versions=obj.versions("nullableVersions", Versions.NONE),
             tag=tag,
             tagged_versions=tagged,
             flexible_versions=override,
-            encodings=_encodings(node, encoding_property(type_), versions),
-            ignorable=node.flag("ignorable"),
-            map_key=node.flag("mapKey"),
-            entity_type=None if (entity := node.text("entityType")) == "unknown" else entity,
-            enum=node.text("enum"),
-            zero_copy=node.flag("zeroCopy"),
-            wire=wire_form(node),
+            encodings=_encodings(obj, encoding_property(type_), versions),
+            ignorable=obj.flag("ignorable"),
+            map_key=obj.flag("mapKey"),
+            entity_type=None if (entity := obj.text("entityType")) == "unknown" else entity,
+            enum=obj.text("enum"),
+            zero_copy=obj.flag("zeroCopy"),
+            wire=wire_form(obj),
         )
-        present = _present(node, within, versions)
-        position = len(self.bodies)
-        nested = self._fields(node, present)
+        present = _present(obj, within, versions)
+        position = len(self.structs)
+        nested = self._fields(obj, present)
         if type_.has_struct and type_.element not in self.common_names:
-            self._add_body("inline", node, type_.element, versions, nested, spec.about, position)
+            self._add_struct("inline", obj, type_.element, versions, nested, spec.about, position)
         elif nested:
-            self._add_body("stray", node, type_.element, versions, nested, spec.about, position)
-        return FieldDraft(spec, node.part(), within, present, len(nested))
+            self._add_struct("stray", obj, type_.element, versions, nested, spec.about, position)
+        return FieldDraft(spec, obj.part(), within, present, len(nested))
 
-    def _add_body(
+    def _add_struct(
         self,
-        kind: BodyKind,
-        node: Node,
+        kind: StructKind,
+        obj: SpecObject,
         name: str,
         versions: Versions,
         fields: tuple[FieldDraft, ...],
         about: str,
         position: int | None = None,
     ) -> None:
-        own, reserved = tuple(field.spec for field in fields), node.integers("reservedTags")
-        part = node.part()
-        spec = StructSpec(name, versions, own, part.place(), about, kind == "common", reserved)
-        self.bodies.insert(len(self.bodies) if position is None else position, Body(kind, spec, part, fields))
+        own, reserved = tuple(field.spec for field in fields), obj.integers("reservedTags")
+        part = obj.part()
+        spec = StructSpec(name, versions, own, part.location(), about, kind == "common", reserved)
+        self.structs.insert(len(self.structs) if position is None else position, StructDraft(kind, spec, part, fields))
 
 
-def _present(node: Node, within: Versions | None, versions: Versions) -> Versions | None:
+def _present(obj: SpecObject, within: Versions | None, versions: Versions) -> Versions | None:
     """The message versions that have a field or a struct; None if that is not known."""
-    return None if within is None or "versions" in node.broken else within.intersect(versions)
+    return None if within is None or "versions" in obj.broken else within.intersect(versions)
 
 
-def _listeners(node: Node) -> tuple[str, ...]:
-    value = node.value.get("listeners")
+def _listeners(obj: SpecObject) -> tuple[str, ...]:
+    value = obj.value.get("listeners")
     items = value if isinstance(value, list) else [value]
-    return tuple(item for item in items if isinstance(item, str)) if "listeners" not in node.broken else ()
+    return tuple(item for item in items if isinstance(item, str)) if "listeners" not in obj.broken else ()
 
 
-def _type(node: Node) -> FieldType:
-    text = node.text("type")
+def _type(obj: SpecObject) -> FieldType:
+    text = obj.text("type")
     if text is None:
-        node.broken.add("type")
+        obj.broken.add("type")
         return _UNKNOWN_TYPE
     try:
         return FieldType.parse(text)
     except ValueError as error:
-        node.report("type", "type-syntax", str(error))
+        obj.report("type", "type-syntax", str(error))
         return _UNKNOWN_TYPE
 
 
-def _override(node: Node) -> Versions | None:
-    if "flexibleVersions" not in node.value or "flexibleVersions" in node.broken:
+def _override(obj: SpecObject) -> Versions | None:
+    if "flexibleVersions" not in obj.value or "flexibleVersions" in obj.broken:
         return None
-    if not node.filled("flexibleVersions"):
-        node.report("flexibleVersions", "version-syntax", "'flexibleVersions' is blank; write none, or leave it out")
+    if not obj.filled("flexibleVersions"):
+        obj.report("flexibleVersions", "version-syntax", "'flexibleVersions' is blank; write none, or leave it out")
         return None
-    override = node.versions("flexibleVersions", Versions.NONE)
-    return None if "flexibleVersions" in node.broken else override
+    override = obj.versions("flexibleVersions", Versions.NONE)
+    return None if "flexibleVersions" in obj.broken else override
 
 
-def _versions_and_tag(node: Node, flexible: Versions, flexible_is_known: bool) -> tuple[Versions, int | None, Versions]:
+def _versions_and_tag(
+    obj: SpecObject, flexible: Versions, flexible_is_known: bool
+) -> tuple[Versions, int | None, Versions]:
     """The field's versions, tag and tagged versions, each with its default.
 
     A tag alone means tagged in all flexible versions, and a tagged field exists where it is tagged (KIP-482,
     "Specifying Tagged Fields"). If versions are given with a lone tag, the field is positional in the inflexible ones.
     """
-    tag = node.integer("tag")
-    versions = node.versions("versions", Versions.ALL)
-    tagged = node.versions("taggedVersions", Versions.NONE)
-    has_versions = node.filled("versions") is not None or "versions" in node.broken
-    has_tagged = node.filled("taggedVersions") is not None or "taggedVersions" in node.broken
-    has_tag = tag is not None or "tag" in node.broken
+    tag = obj.integer("tag")
+    versions = obj.versions("versions", Versions.ALL)
+    tagged = obj.versions("taggedVersions", Versions.NONE)
+    has_versions = obj.filled("versions") is not None or "versions" in obj.broken
+    has_tagged = obj.filled("taggedVersions") is not None or "taggedVersions" in obj.broken
+    has_tag = tag is not None or "tag" in obj.broken
     if has_tag and not has_tagged:
         tagged = versions.intersect(flexible)
-        if not flexible_is_known or not node.broken.isdisjoint(("versions", "tag", "flexibleVersions")):
-            node.broken.add("taggedVersions")
+        if not flexible_is_known or not obj.broken.isdisjoint(("versions", "tag", "flexibleVersions")):
+            obj.broken.add("taggedVersions")
     if not has_versions and (has_tag or has_tagged):
         versions = tagged
-        if "taggedVersions" in node.broken:
-            node.broken.add("versions")
+        if "taggedVersions" in obj.broken:
+            obj.broken.add("versions")
     elif not has_versions:
-        text = '\'versions\' is missing; add it, as in "versions": "0+" (only a tagged field can do without)'
-        node.report("versions", "versions-missing", text)
+        text = '\'versions\' is missing; add it, as in "versions": "0+" (only a tagged field may omit it)'
+        obj.report("versions", "versions-missing", text)
     return versions, tag, tagged
 
 
-def _default(node: Node, type_: FieldType) -> Default:
-    text = node.text("default") if "type" not in node.broken else None
+def _default(obj: SpecObject, type_: FieldType) -> Default:
+    text = obj.text("default") if "type" not in obj.broken else None
     try:
         return parse_default(type_, text or "")
     except ValueError as error:
-        node.report("default", "default-value", str(error))
+        obj.report("default", "default-value", str(error))
         return type_default(type_)
 
 
-def _encodings(node: Node, property_: str, versions: Versions) -> tuple[tuple[Versions, Encoding], ...]:
+def _encodings(obj: SpecObject, property_: str, versions: Versions) -> tuple[tuple[Versions, Encoding], ...]:
     """The encodings by version, the lowest first; a single one covers just the field's versions (KIP-625)."""
-    value = node.value.get(property_)
-    path = (*node.path, property_)
-    if value is None or property_ in node.broken:
+    value = obj.value.get(property_)
+    path = (*obj.path, property_)
+    if value is None or property_ in obj.broken:
         return ()
     if isinstance(value, str):
-        encoding = _encoding(node, property_, value)
+        encoding = _encoding(obj, property_, value)
         return ((versions, encoding),) if encoding and not versions.is_empty else ()
     assert isinstance(value, dict)
     result: list[tuple[Versions, Encoding]] = []
-    already = node.reading.broken_by_parent.get(path, set())
+    already = obj.reading.broken_by_parent.get(path, set())
     for key, name in value.items():
-        encoding = None if key in already else _encoding(node, property_, name, key)
+        encoding = None if key in already else _encoding(obj, property_, name, key)
         try:
             range_ = Versions.parse(key)
             if range_.is_empty:
-                raise ValueError("'none' names no version; leave it out")
+                raise ValueError("'none' is not a version; leave it out")
         except ValueError as error:
-            node.report(property_, "version-syntax", str(error), key)
+            obj.report(property_, "version-syntax", str(error), key)
             continue
         if encoding:
             result.append((range_, encoding))
     if already:
-        node.broken.add(property_)
+        obj.broken.add(property_)
     return tuple(sorted(result, key=lambda pair: pair[0].lowest))
 
 
-def _encoding(node: Node, property_: str, name: object, *key: str) -> Encoding | None:
+def _encoding(obj: SpecObject, property_: str, name: object, *key: str) -> Encoding | None:
     try:
         return parse_encoding(str(name))
     except ValueError as error:
-        node.report(property_, "encoding-name", str(error), *key)
+        obj.report(property_, "encoding-name", str(error), *key)
         return None

@@ -1,4 +1,4 @@
-"""Part of station two: the properties of a field that only layouts have, and those that layouts do not have."""
+"""Part of stage two: the properties of a field that only layouts have, and those that layouts do not have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kipgen.language.wire_form import PROPERTIES, VERSION, BitsSpec, ChecksumSpe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kipgen.reading.node import Node
+    from kipgen.reading.spec_object import SpecObject
 
 _INTEGER = re.compile(r"\s*-?(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\s*", re.ASCII)
 _NOT_IN_LAYOUTS = {
@@ -22,71 +22,71 @@ _NOT_IN_LAYOUTS = {
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 
 
-def wire_form(node: Node) -> WireForm:
+def wire_form(obj: SpecObject) -> WireForm:
     """Read them; what cannot be read is reported and left out."""
     values: dict[str, Any] = {}
     for attribute, (name, _, reader) in PROPERTIES.items():
-        values[attribute] = _OWN_READERS[name](node) if reader == "own" else getattr(node, reader)(name)
+        values[attribute] = _OWN_READERS[name](obj) if reader == "own" else getattr(obj, reader)(name)
     return WireForm(**values)
 
 
-def refuse_foreign(node: Node) -> None:
+def refuse_foreign(obj: SpecObject) -> None:
     """Report what a field of a layout cannot have; to all who come later it is broken."""
     for names, reason in _NOT_IN_LAYOUTS.items():
-        given = [name for name in names if name in node.value]
-        if given and node.broken.isdisjoint(given):
-            node.report(given[0], "not-in-layouts", f"{reason}; leave {' and '.join(given)} out")
-            node.broken.update(given)
+        given = [name for name in names if name in obj.value]
+        if given and obj.broken.isdisjoint(given):
+            obj.report(given[0], "not-in-layouts", f"{reason}; leave {' and '.join(given)} out")
+            obj.broken.update(given)
 
 
-def _checksum(node: Node) -> ChecksumSpec | None:
-    value = node.value.get("checksum")
-    if not isinstance(value, dict) or "checksum" in node.broken:
+def _checksum(obj: SpecObject) -> ChecksumSpec | None:
+    value = obj.value.get("checksum")
+    if not isinstance(value, dict) or "checksum" in obj.broken:
         return None
-    if node.reading.broken_by_parent.get((*node.path, "checksum")):
-        node.broken.add("checksum")
+    if obj.reading.broken_by_parent.get((*obj.path, "checksum")):
+        obj.broken.add("checksum")
         return None
     return ChecksumSpec(str(value["algorithm"]), str(value["from"]))
 
 
-def _constant(node: Node) -> int | str | None:
-    text = node.filled("constant")
+def _constant(obj: SpecObject) -> int | str | None:
+    text = obj.filled("constant")
     if text is None or text.strip() == VERSION:
         return text and VERSION
     if not _INTEGER.fullmatch(text):
-        node.report("constant", "constant-value", f"{text!r} is no constant; write a whole number, or {VERSION}")
+        obj.report("constant", "constant-value", f"{text!r} is not a constant; write a whole number, or {VERSION}")
         return None
     return int(text, 0) if "x" in text.lower() else int(text)
 
 
-def _bits(node: Node) -> Iterator[BitsSpec]:
-    for path, _ in node.objects("bits"):
-        if node.reading.broken_by_parent.get(path):
-            node.broken.add("bits")
-    if "bits" in node.broken:
+def _bits(obj: SpecObject) -> Iterator[BitsSpec]:
+    for path, _ in obj.objects("bits"):
+        if obj.reading.broken_by_parent.get(path):
+            obj.broken.add("bits")
+    if "bits" in obj.broken:
         return
-    if node.value.get("bits") == []:
-        node.report("bits", "bits-range", "'bits' is an empty list; name some bits, or leave it out")
-    for path, item in node.objects("bits"):
+    if obj.value.get("bits") == []:
+        obj.report("bits", "bits-range", "'bits' is an empty list; give a name to some bits, or leave it out")
+    for path, item in obj.objects("bits"):
         name, index = str(item.get("name", "")), path[-1]
         below = () if index == "bits" else (index,)
         if not _NAME.fullmatch(name):
-            text = f"{name!r} is no name here; write letters and digits with a letter first"
-            node.report("bits", "name-form", text, *below, "name")
+            text = f"{name!r} is not a valid name; start with a letter, then use letters and digits"
+            obj.report("bits", "name-form", text, *below, "name")
             continue
         try:
             lowest, highest = parse_bit_range(str(item.get("bits", "")))
         except ValueError as error:
-            node.report("bits", "bits-range", str(error), *below, "bits")
+            obj.report("bits", "bits-range", str(error), *below, "bits")
             continue
         about = str(item.get("about", ""))
         if fault := control_character(about):
-            node.report("bits", "control-character", f"'about' {fault}", *below, "about")
+            obj.report("bits", "control-character", f"'about' {fault}", *below, "about")
         yield BitsSpec(name, lowest, highest, about)
 
 
-_OWN_READERS: dict[str, Callable[[Node], object]] = {
+_OWN_READERS: dict[str, Callable[[SpecObject], object]] = {
     "checksum": _checksum,
     "constant": _constant,
-    "bits": lambda node: tuple(_bits(node)),
+    "bits": lambda obj: tuple(_bits(obj)),
 }

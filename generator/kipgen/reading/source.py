@@ -1,6 +1,6 @@
-"""Station one: the text of a spec file becomes plain Python values, and the place of every key and value is kept.
+"""Stage one of reading: the text of a spec file becomes plain Python values, with the location of each key and value.
 
-Spec files are JSON with `//` and `/* */` comments. The reader is strict where Kafka's is lax: it refuses a key that is
+Spec files are JSON with `//` and `/* */` comments. The reader is stricter than Kafka's: it rejects a key that is
 given twice.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from kipgen.language.problems import Problem
-from kipgen.language.spec import Place
+from kipgen.language.spec import Location
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ MAX_DEPTH = 64
 """How deep lists and objects may be nested; a struct in a struct takes two levels."""
 
 MAX_BYTES = 16 * 1024 * 1024
-"""How long a spec file may be; it stops the reading of an endless device."""
+"""How long a spec file may be; the limit ends the reading of an endless device."""
 
 _MAX_DIGITS = 400
 _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -37,9 +37,9 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _STRING_FAULTS = (
-    ("Unterminated", "the text that starts here has no end; close it with a double quote"),
-    ("Invalid control", "a line break or control character inside a text; write it as an escape such as \\n"),
-    ("Invalid \\", "an unknown escape inside a text; write a backslash as \\\\"),
+    ("Unterminated", "the string that starts here has no end; close it with a double quote"),
+    ("Invalid control", "a line break or control character in a string; write it as an escape such as \\n"),
+    ("Invalid \\", "an unknown escape in a string; write a backslash as \\\\"),
 )
 
 
@@ -56,7 +56,7 @@ class WrittenFloat(float):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A spec file's values, with the place of each."""
+    """A spec file's values, with the location of each."""
 
     file: str
     value: object
@@ -64,16 +64,16 @@ class Document:
     value_offsets: Mapping[JsonPath, int]
     key_offsets: Mapping[JsonPath, int]
 
-    def place(self, path: JsonPath) -> Place:
+    def location(self, path: JsonPath) -> Location:
         """Where a value starts; of a value that is not there, where the nearest one around it starts."""
         while path not in self.value_offsets:
             path = path[:-1]
         return self._at(self.value_offsets[path])
 
-    def key_place(self, path: JsonPath) -> Place:
+    def key_location(self, path: JsonPath) -> Location:
         """Where the key of a value starts; of an element of a list, where the element starts."""
         offset = self.key_offsets.get(path)
-        return self.place(path) if offset is None else self._at(offset)
+        return self.location(path) if offset is None else self._at(offset)
 
     def subject(self, path: JsonPath) -> str:
         """What a path is about, by the names in the spec, as in `MetadataResponse.Topics.Name`."""
@@ -88,20 +88,20 @@ class Document:
                 names += [named] if named else [f"#{step + 1}"] if isinstance(step, int) else []
         return ".".join(names)
 
-    def _at(self, offset: int) -> Place:
-        return _place_at(self.file, self.line_starts, offset)
+    def _at(self, offset: int) -> Location:
+        return _location_at(self.file, self.line_starts, offset)
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What loading a file gave: the document, unless it cannot be read as one, and what is wrong with the text."""
+    """The result of loading a file: the document, unless it cannot be read, and what is wrong with the text."""
 
     document: Document | None
     problems: tuple[Problem, ...]
 
 
 def load(path: Path, display: str | None = None) -> Loaded:
-    """Read a spec file; whatever is wrong with it is a problem, never an exception.
+    """Read a spec file; everything wrong with it is a problem, never an exception.
 
     Args:
         path: the file.
@@ -113,18 +113,18 @@ def load(path: Path, display: str | None = None) -> Loaded:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return _unreadable(Place(file, 1, 1), f"cannot be read: {reason}; name a file with a message spec")
+        return _unreadable(Location(file, 1, 1), f"cannot be read: {reason}; give a file with a message spec")
     return load_bytes(data, file)
 
 
 def load_bytes(data: bytes, file: str) -> Loaded:
     """Read a spec from the content of its file; as `load`."""
     if len(data) > MAX_BYTES:
-        return _unreadable(Place(file, 1, 1), f"has more than {MAX_BYTES} bytes; a message spec is far shorter")
+        return _unreadable(Location(file, 1, 1), f"is longer than {MAX_BYTES} bytes, the limit for a spec")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return _unreadable(_place_of_byte(file, data, error.start), "is not UTF-8 from here on; save it as UTF-8")
+        return _unreadable(_location_of_byte(file, data, error.start), "is not UTF-8 from here on; save it as UTF-8")
     return load_text(text, file)
 
 
@@ -133,35 +133,35 @@ def load_text(text: str, file: str) -> Loaded:
     starts = (0, *(match.end() for match in _LINE_END.finditer(text)))
     gap = _GAP.match(text)
     if gap is not None and gap.end() == len(text):
-        return _unreadable(Place(file, 1, 1), "is empty; write one JSON object: a message spec")
+        return _unreadable(Location(file, 1, 1), "is empty; write one JSON object: a message spec")
     reader = _Reader(text)
     try:
         value = reader.document()
     except _SyntaxError as fault:
-        return Loaded(None, (Problem(_place_at(file, starts, fault.offset), "", fault.rule, fault.text),))
+        return Loaded(None, (Problem(_location_at(file, starts, fault.offset), "", fault.rule, fault.text),))
     document = Document(file, value, starts, reader.value_offsets, reader.key_offsets)
     return Loaded(document, tuple(_duplicate(document, path, offset) for path, offset in reader.duplicates))
 
 
-def _unreadable(place: Place, text: str) -> Loaded:
-    return Loaded(None, (Problem(place, "", "unreadable", text),))
+def _unreadable(location: Location, text: str) -> Loaded:
+    return Loaded(None, (Problem(location, "", "unreadable", text),))
 
 
-def _place_of_byte(file: str, data: bytes, offset: int) -> Place:
+def _location_of_byte(file: str, data: bytes, offset: int) -> Location:
     before = data[:offset].decode("utf-8-sig")
     lines = _LINE_END.split(before)
-    return Place(file, len(lines), len(lines[-1]) + 1)
+    return Location(file, len(lines), len(lines[-1]) + 1)
 
 
 def _duplicate(document: Document, path: JsonPath, offset: int) -> Problem:
-    again = _place_at(document.file, document.line_starts, offset)
-    text = f"{path[-1]!r} was given in line {document.key_place(path).line} already; keep one of the two"
+    again = _location_at(document.file, document.line_starts, offset)
+    text = f"{path[-1]!r} is already given in line {document.key_location(path).line}; keep one of the two"
     return Problem(again, document.subject(path), "duplicate-key", text)
 
 
-def _place_at(file: str, line_starts: tuple[int, ...], offset: int) -> Place:
+def _location_at(file: str, line_starts: tuple[int, ...], offset: int) -> Location:
     line = bisect_right(line_starts, offset)
-    return Place(file, line, offset - line_starts[line - 1] + 1)
+    return Location(file, line, offset - line_starts[line - 1] + 1)
 
 
 def _name_of(value: object) -> str | None:
@@ -192,7 +192,7 @@ class _Reader:
         value, end = self._value(self._skip(0), (), 1)
         end = self._skip(end)
         if end < len(self.text):
-            raise _SyntaxError(end, "there is text after the end of the object; a file holds one object")
+            raise _SyntaxError(end, "there is text after the end of the object; a file contains exactly one object")
         return value
 
     def _skip(self, at: int) -> int:
@@ -210,7 +210,7 @@ class _Reader:
             return self._string(at)
         if first in ("{", "["):
             if depth > MAX_DEPTH:
-                raise _SyntaxError(at, f"more than {MAX_DEPTH} lists and objects in each other", "nesting-depth")
+                raise _SyntaxError(at, f"nested more than {MAX_DEPTH} levels deep", "nesting-depth")
             return self._object(at, path, depth) if first == "{" else self._list(at, path, depth)
         return self._scalar(at)
 
@@ -221,12 +221,12 @@ class _Reader:
             return result, end + 1
         while True:
             if not self.text.startswith('"', end):
-                raise _SyntaxError(end, f"{self._found(end)} where a property's name in double quotes is due")
+                raise _SyntaxError(end, f"{self._found(end)}, expected a property's name in double quotes")
             key_at = end
             key, end = self._string(end)
             end = self._skip(end)
             if not self.text.startswith(":", end):
-                raise _SyntaxError(end, f"{self._found(end)} where the colon after {key!r} is due")
+                raise _SyntaxError(end, f"{self._found(end)}, expected the colon after {key!r}")
             key_path = (*path, key)
             if key in result:
                 self.duplicates.append((key_path, key_at))
@@ -261,7 +261,7 @@ class _Reader:
         if self.text.startswith(closing, at):
             return at + 1, True
         if not self.text.startswith(",", at):
-            raise _SyntaxError(at, f"{self._found(at)} where a comma or {closing!r} is due")
+            raise _SyntaxError(at, f"{self._found(at)}, expected a comma or {closing!r}")
         end = self._skip(at + 1)
         if self.text.startswith(closing, end):
             raise _SyntaxError(at, f"a comma before the closing {closing!r}; remove it")
@@ -277,7 +277,7 @@ class _Reader:
             text = next((text for start, text in _STRING_FAULTS if error.msg.startswith(start)), error.msg)
             raise _SyntaxError(error.pos, text) from None
         if _SURROGATE.search(value):
-            raise _SyntaxError(at, "half of a surrogate pair in a text; write both halves, or the character itself")
+            raise _SyntaxError(at, "half of a surrogate pair in a string; write both halves, or the character itself")
         return value, end
 
     def _scalar(self, at: int) -> tuple[object, int]:
@@ -285,24 +285,24 @@ class _Reader:
         if number is not None:
             written = number[0]
             if len(written) > _MAX_DIGITS:
-                raise _SyntaxError(at, f"a number of more than {_MAX_DIGITS} characters")
+                raise _SyntaxError(at, f"the number has more than {_MAX_DIGITS} characters, which is the limit")
             is_whole = number[1] is None and number[2] is None and written != "-0"
             return (int(written) if is_whole else WrittenFloat(written)), number.end()
         word = _WORD.match(self.text, at)
         if word is not None and word[0] in _LITERALS:
             return _LITERALS[word[0]], word.end()
         if word is not None and word[0].lstrip("+-") in ("NaN", "Infinity"):
-            raise _SyntaxError(at, f'{word[0]} is no JSON; write it as text: "{word[0]}"')
-        raise _SyntaxError(at, f"{self._found(at)} where a value is due{self._hint(at, word)}")
+            raise _SyntaxError(at, f'{word[0]} is not valid JSON; write it as the string "{word[0]}"')
+        raise _SyntaxError(at, f"{self._found(at)}, expected a value{self._hint(at, word)}")
 
     def _hint(self, at: int, word: re.Match[str] | None) -> str:
         if word is not None and word[0].lstrip("+-")[:1].isdigit():
-            return "; write a number as JSON does (no leading zeros, no plus sign, no hex), or a text in double quotes"
-        return "; texts stand in double quotes" if word is not None or self.text.startswith("'", at) else ""
+            return "; write a number as JSON does (no leading zeros, plus sign or hex), or a string in double quotes"
+        return "; write strings in double quotes" if word is not None or self.text.startswith("'", at) else ""
 
     def _found(self, at: int) -> str:
         if at >= len(self.text):
             return "the file ends"
         word = _WORD.match(self.text, at)
         found = word[0] if word is not None else self.text[at]
-        return f"{found[:40]!r} stands"
+        return f"found {found[:40]!r}"

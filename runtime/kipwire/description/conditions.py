@@ -1,6 +1,6 @@
 """What record formats demand of values besides their types, the same for reading, writing and test strategies.
 
-Generated code has the same demands as expressions, from `kipgen.resolve.layout`. A condition looks at how long values
+Generated code has the same demands as expressions, from `kipgen.resolve.wire`. A condition looks at how long values
 are: how many elements an array has, how many bytes anything else.
 """
 

@@ -1,4 +1,4 @@
-"""`kipgen advise`: what it reads, what it refuses, and how it is told."""
+"""`kipgen advise`: what it reads, what it rejects, and how it reports."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ LINE = json.dumps(MetadataResponse().to_json()).encode()
         (METADATA, LINE + b"\n{\xff}\n", "FILE:2: not JSON: "),
         (METADATA, b'{"a":' * 5000, "FILE:1: not JSON: "),
         (METADATA, b'{"version": "1", "message": {}}', 'FILE:1: "version" must be a whole number from'),
-        (METADATA, b"\0\0\0\1\0", "FILE: such samples hold only requests, as responses do not tell what they are"),
+        (METADATA, b"\0\0\0\1\0", "FILE: such samples contain only requests, since a response does not say what it is"),
         (FETCH_REQUEST, b"\0\0\0\1\0\0\0", "FILE: byte 5: the file ends within the size of a frame"),
         (FETCH_REQUEST, b"\0\0\0\1\0\0\0\0\2\0", "FILE: byte 5: a frame of 2 bytes starts here, but only 1 are left"),
         (FETCH_REQUEST, b"\x7f\xff\xff\xff\0\1", "FILE: byte 0: a frame of 2147483647 bytes starts here, but only 2"),
@@ -174,7 +174,7 @@ def test_an_index_that_does_not_fit_its_frames_gives_its_line(
         ([METADATA, "--samples", CAPTURE, "--package", "json"], "json: is not a package that kipgen generated"),
         ([METADATA, "--samples", CAPTURE, "--package", "proposals"], "proposals: has no MetadataResponse"),
         ([SPECS / "UpdateMetadataRequest.json", "--samples", CAPTURE], "UpdateMetadataRequest is retired"),
-        ([METADATA, "--samples", CAPTURE, "--plot", "a.gif"], "a.gif: a picture is a file with one of the endings"),
+        ([METADATA, "--samples", CAPTURE, "--plot", "a.gif"], "a.gif: --plot writes a file with one of the suffixes"),
         ([METADATA], "Missing option '--samples'"),
     ],
 )
@@ -190,10 +190,10 @@ def test_json_lines_need_a_version(tmp_path: Path) -> None:
     file.write_bytes(LINE)
     done = run(METADATA, "--samples", file)
     assert done.exit_code == 2
-    assert f"{file}:1: no version is told; give --version" in done.stderr
+    assert f"{file}:1: no version is given; give --version" in done.stderr
 
 
-# How it is told.
+# How it reports.
 
 
 def test_text_has_the_figures_and_the_lines_to_paste() -> None:

@@ -161,8 +161,8 @@ def test_paths_are_those_of_the_spec_and_elements_are_marked() -> None:
 
 
 def test_tagged_fields_count_only_where_they_are_written() -> None:
-    silent, told = PartitionData(), PartitionData(diverging_epoch=EpochEndOffset(epoch=4, end_offset=9))
-    fields = count(FetchResponse(responses=[FetchableTopicResponse(partitions=[silent, told])])).fields
+    silent, reported = PartitionData(), PartitionData(diverging_epoch=EpochEndOffset(epoch=4, end_offset=9))
+    fields = count(FetchResponse(responses=[FetchableTopicResponse(partitions=[silent, reported])])).fields
     assert fields["Responses.Partitions.DivergingEpoch.Epoch"].count == 1
     assert "Responses.Partitions.CurrentLeader.LeaderId" not in fields
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kipgen.commands.compat.rules import ALL as COMPAT
-from kipgen.commands.starter import starter_specs
+from kipgen.commands.new_spec import new_specs
 from kipgen.reading.rules import ALL
 from tests.support import command_line
 
@@ -34,7 +34,7 @@ def kipgen(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]
 def specs(tmp_path: Path) -> Path:
     folder = tmp_path / "my_protocol"
     folder.mkdir()
-    for name, text in starter_specs("Foo", "request", 1000).items():
+    for name, text in new_specs("Foo", "request", 1000).items():
         (folder / name).write_text(text)
     return folder
 
@@ -122,14 +122,17 @@ def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["generate", "missing"], "missing is not a folder of specs"),
-        (["generate", "my_protocol", "--package", "not-a-name"], "'not-a-name' cannot be the name of a Python package"),
-        (["generate", "my_protocol", "my_protocol", "--package", "a"], "--package names one package"),
+        (
+            ["generate", "my_protocol", "--package", "not-a-name"],
+            "'not-a-name' is not a valid name for a Python package",
+        ),
+        (["generate", "my_protocol", "my_protocol", "--package", "a"], "--package is for one package"),
         (["generate", "my_protocol", "--out", "my_protocol/FooRequest.json"], "FooRequest.json"),
-        (["check"], "name a folder of specs"),
-        (["generate"], "name a folder of specs"),
-        (["rules", "no-such-rule"], "there is no rule named no-such-rule"),
-        (["new", "lower"], "'lower' cannot be a message's name"),
-        (["new", "Foo", "--type", "message"], "'message' is no message type"),
+        (["check"], "give a folder of specs"),
+        (["generate"], "give a folder of specs"),
+        (["rules", "no-such-rule"], "unknown rule no-such-rule"),
+        (["new", "lower"], "'lower' is not a valid message name"),
+        (["new", "Foo", "--type", "message"], "'message' is not a message type"),
         (["explode"], "No such command"),
     ],
 )

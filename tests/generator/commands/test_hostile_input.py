@@ -17,7 +17,7 @@ from kipgen.commands.advise import samples as advise_samples
 from kipgen.commands.compat import allow, git
 from kipgen.commands.compat.git import GitError, contents, find_commit, spec_blobs
 from kipgen.commands.inspect import input as inspect_input
-from kipgen.commands.starter import starter_specs
+from kipgen.commands.new_spec import new_specs
 from kipwire import JsonError
 from kipwire.tools.printable import printable_line, printable_text
 from kipwire.tools.terminal import DataConsole
@@ -42,7 +42,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def specs(tmp_path: Path) -> Path:
     folder = tmp_path / "my_protocol"
     folder.mkdir()
-    for name, text in starter_specs("Foo", "request", 1000).items():
+    for name, text in new_specs("Foo", "request", 1000).items():
         (folder / name).write_text(text)
     return folder
 
@@ -181,7 +181,7 @@ def test_samples_that_unpack_to_gigabytes_are_refused(kind: str, tmp_path: Path)
         for _ in range(2048):
             out.write(bytes(2**20) if kind == "frame" else b"x" * 2**20)
     spec = ROOT / "schemas/kafka_messages/clients/FetchRequest.json"
-    said = "it may have 104857600 at most" if kind == "frame" else "a line may have 16777216 bytes at most"
+    said = "the limit is 104857600" if kind == "frame" else "the line is longer than 16777216 bytes"
     need_bound(ROOT / "generated", said, "advise", spec, "--samples", packed)
 
 
@@ -213,7 +213,7 @@ def test_every_reader_of_files_has_a_bound(
     assert (done.returncode, "more than 20 bytes" in done.stderr) == (2, True)
     (tmp_path / "message.bin").write_bytes(bytes(21))
     done = call("inspect", "MetadataRequest", 0, tmp_path / "message.bin")
-    assert (done.returncode, "more than 20 bytes" in done.stderr) == (2, True)
+    assert (done.returncode, "longer than 20 bytes" in done.stderr) == (2, True)
 
 
 def test_revisions_with_files_that_are_no_specs_are_bounded(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,14 +244,14 @@ def test_revisions_with_files_that_are_no_specs_are_bounded(specs: Path, monkeyp
 def test_a_jar_cannot_name_a_path(name: str, tmp_path: Path, call: Call) -> None:
     folder = tmp_path / "specs/mine"
     folder.mkdir(parents=True)
-    for file, text in starter_specs("Foo", "request", 1000).items():
+    for file, text in new_specs("Foo", "request", 1000).items():
         (folder / file).write_text(text)
-    for file, text in starter_specs("Bar", "data", 0).items():
+    for file, text in new_specs("Bar", "data", 0).items():
         with zipfile.ZipFile(tmp_path / name, "w") as jar:
             jar.writestr(f"common/message/{file}", text)
     before = sorted(tmp_path.rglob("*"))
     done = call("drift", folder, tmp_path / name, "--write")
-    assert (done.returncode, "is not a name" in done.stderr) == (2, True)
+    assert (done.returncode, "is not a plain name" in done.stderr) == (2, True)
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -20,7 +20,7 @@ from kipgen.reading.rules.examples import spec
 pytestmark = pytest.mark.same_without_kernel
 
 _SECONDS = 30
-"""How long to wait for a line; it stands there within a fraction of a second unless the machine is overloaded."""
+"""How long to wait for a line; it appears within a fraction of a second unless the machine is overloaded."""
 
 
 class _Watch:

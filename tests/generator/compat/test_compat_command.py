@@ -62,14 +62,14 @@ def test_report_says_where_and_what_and_whom_it_breaks_and_what_to_do_instead() 
         "WIRE: bytes of released versions change\n"
         "\n"
         "new.json:2:11: Probe.Beta: field-removed: the field is gone (versions 2-3)\n"
-        "    breaks:  peers still send its bytes, which are then taken for the next field's\n"
+        "    breaks:  peers still send its bytes, which are then read as the next field\n"
         '    instead: let its versions end with the last released one, as in "versions": "0-3"\n'
         "    before:  old.json:6:14\n"
         "\n"
         "NOTICE: worth knowing\n"
         "\n"
         "new.json:3:20: Probe: lowest-version-raised: validVersions 1-3 became 2-3\n"
-        "    breaks:  peers that speak nothing newer are refused, and records written in them can no longer be read\n"
+        "    breaks:  peers without a newer version are rejected, and records written in them can no longer be read\n"
         "    instead: make sure that no supported peer needs them\n"
         "    before:  old.json:3:20\n"
         "\n"
@@ -87,7 +87,7 @@ def test_json_has_every_finding() -> None:
         "rule": "field-moved",
         "severity": "wire",
         "path": "Probe.Beta",
-        "change": "stood behind Alpha, now stands first",
+        "change": "was after Alpha, is now first",
         "versions": [0, 1, 2, 3],
         "file": "new.json",
         "line": 5,
@@ -167,18 +167,18 @@ def test_what_is_allowed_with_a_reason_does_not_fail(here: Path) -> None:
 def test_allowance_of_something_else_is_no_use_and_is_said_to_be(allowance: str) -> None:
     done = _kipgen(*_specs(spec(ALPHA, BETA), spec(ALPHA)), "--allow", allowance)
     assert done.exit_code == 1
-    assert f"allowed, but not found: {allowance.removesuffix('=x')}; take it out" in done.stderr
+    assert f"allowed, but not found: {allowance.removesuffix('=x')}; remove the allowance" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--against", "HEAD"], "name a folder of specs; there is none in schemas/ here"),
+        (["--against", "HEAD"], "give a folder of specs; schemas/ contains none"),
         (["old.json"], "give two files or folders, the old one first, or --against REVISION"),
         (["old.json", "new.json", "new.json"], "give two files or folders"),
         (["old.json", "missing.json"], "missing.json:1:1: unreadable"),
         (["old.json", "."], "specs with errors cannot be compared"),
-        (["old.json", "new.json", "--json", "--sarif", "-"], "both want standard output"),
+        (["old.json", "new.json", "--json", "--sarif", "-"], "both write to standard output"),
         (["old.json", "new.json", "--allow", "field-removed"], "lacks a rule, a path or a reason"),
         (["old.json", "new.json", "--allow", "field-removed:Probe= "], "lacks a rule, a path or a reason"),
         (["old.json", "new.json", "--allow", "field-remove:Probe=x"], "did you mean field-removed?"),
@@ -204,14 +204,14 @@ def test_what_cannot_be_carried_out_is_said_in_words_and_gives_2(arguments: list
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x = 1", "holds nothing but tables named [[allow]]"),
-        ("allow = 1", "holds nothing but tables named [[allow]]"),
+        ("x = 1", "may contain only tables named [[allow]]"),
+        ("allow = 1", "may contain only tables named [[allow]]"),
         ("[[allow]]\nrule = 'field-added'\npath = 'A'", "[[allow]] number 1 must have the keys rule, path and reason"),
         (
             ALLOWED + "[[allow]]\nrule = 1\npath = 'A'\nreason = 'x'",
-            "[[allow]] number 2: rule, path and reason are texts",
+            "[[allow]] number 2: rule, path and reason must be strings",
         ),
-        (ALLOWED.replace("field-removed", "field-gone"), "[[allow]] number 1: there is no rule named field-gone"),
+        (ALLOWED.replace("field-removed", "field-gone"), "[[allow]] number 1: no rule is named field-gone"),
         ("[[", "compat-allow.toml is not TOML"),
     ],
 )

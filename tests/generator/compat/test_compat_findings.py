@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from kipgen.commands.compat.form import body_of
+from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rule import Revisions
 from kipgen.commands.compat.rules import ALL
-from kipgen.commands.compat.sides import compare_paths
+from kipgen.commands.compat.wire_items import wire_items
 from kipgen.language.wire_form import PROPERTIES
 from kipgen.reading.check import read_folder
 from kipgen.reading.rules.examples import ALPHA, spec
-from kipgen.resolve.layout import lay_out
+from kipgen.resolve.wire import resolve
 from kipwire.errors import DecodeError
 from kipwire.testing import messages
 from tests.support.places import LAYOUTS
@@ -72,7 +72,7 @@ _BROKEN = {
 _ABOUT_OTHER_THINGS = {
     "message-removed": "there is nothing to read it with",
     "message-type-changed": "the header before it is another",
-    "api-key-changed": "the number stands in the header",
+    "api-key-changed": "the number is in the header",
     "highest-version-lowered": "there is nothing to read it with",
     "lowest-version-lowered": "nothing shows what the version once was",
     "tag-forgotten": "only what comes later breaks something",
@@ -110,8 +110,8 @@ def _is_read_otherwise(first: Any, second: Any, message: Any) -> bool:
 def test_change_of_many_versions_is_one_finding_with_its_versions_and_place(tmp_path: Path) -> None:
     (found,) = _compare(tmp_path, spec(), spec(_field("Alpha", "int64")))
     assert (found.path, found.text) == ("Probe.Alpha", "type int32 became int64 (versions 0-3)")
-    assert (Path(found.place.file).name, found.place.line, found.place.column) == ("0.json", 5, 31)
-    assert found.place.file.startswith(str(tmp_path / "new"))
+    assert (Path(found.location.file).name, found.location.line, found.location.column) == ("0.json", 5, 31)
+    assert found.location.file.startswith(str(tmp_path / "new"))
     assert found.was.file.startswith(str(tmp_path / "old"))
 
 
@@ -130,7 +130,7 @@ def test_reorder_names_the_field_that_moved_and_its_neighbours(tmp_path: Path) -
     assert (found.rule.id, found.path, found.change) == (
         "field-moved",
         "Probe.Delta",
-        "stood behind Gamma, now stands first",
+        "was after Gamma, is now first",
     )
 
 
@@ -168,8 +168,8 @@ def test_unstable_version_may_change_in_request_and_response(tmp_path: Path) -> 
 def test_message_that_is_new_is_fine_and_one_that_is_gone_is_not(tmp_path: Path) -> None:
     revisions = Revisions((spec(), spec(name="Other")), (spec(), spec(name="Another")))
     (found,) = compare_paths(*_write(tmp_path, revisions)).findings
-    assert (found.rule.id, found.path, found.place.line) == ("message-removed", "Other", 1)
-    assert found.place.file == str(tmp_path / "new" / "1.json")
+    assert (found.rule.id, found.path, found.location.line) == ("message-removed", "Other", 1)
+    assert found.location.file == str(tmp_path / "new" / "1.json")
 
 
 def test_renamed_request_is_known_by_its_api_key(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_property_of_record_formats_that_nothing_is_known_of_is_compared_as_it
     sets = next(one.spec for one in checked if one.spec is not None and one.spec.name == "Sets")
     known = PROPERTIES["same_length_as"]
     monkeypatch.setitem(PROPERTIES, "same_length_as", known._replace(name="asManyAs"))
-    found = {slot.name: dict(slot.rest).get("asManyAs") for slot in body_of(lay_out(sets, 0)).plain}
+    found = {slot.name: dict(slot.rest).get("asManyAs") for slot in wire_items(resolve(sets, 0)).plain}
     assert {name: value for name, value in found.items() if value} == {
         "Offsets": "Errors",
         "Counts": "Offsets",

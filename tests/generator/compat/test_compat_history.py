@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kipgen.commands.compat.git import GitError
-from kipgen.commands.compat.sides import SpecErrors, compare_with_commit
+from kipgen.commands.compat.revisions import SpecErrors, compare_with_commit
 from kipgen.reading.rules.examples import ALPHA, spec
 
 pytestmark = pytest.mark.same_without_kernel
@@ -52,9 +52,9 @@ def test_working_tree_is_compared_with_the_revision(specs: Path) -> None:
     (specs / "Probe.json").write_text(spec(ALPHA.replace("int32", "int16")))
     (found,) = compare_with_commit(specs, "HEAD").findings
     assert (found.change, found.was.file) == ("type int8 became int16", "HEAD:schemas/probe/Probe.json")
-    assert found.place.file == str(specs / "Probe.json")
+    assert found.location.file == str(specs / "Probe.json")
     (same,) = compare_with_commit(specs / "Probe.json", "HEAD").findings
-    assert (same.change, same.place) == (found.change, found.place)
+    assert (same.change, same.location) == (found.change, found.location)
 
 
 def test_file_that_is_gone_is_found_where_it_was(specs: Path) -> None:
@@ -63,7 +63,7 @@ def test_file_that_is_gone_is_found_where_it_was(specs: Path) -> None:
     _commit(specs, spec())
     (specs / "deep" / "Other.json").unlink()
     (found,) = compare_with_commit(specs, "HEAD").findings
-    assert (found.rule.id, found.place.file) == ("message-removed", str(specs / "deep" / "Other.json"))
+    assert (found.rule.id, found.location.file) == ("message-removed", str(specs / "deep" / "Other.json"))
 
 
 def test_tag_that_was_forgotten_long_ago_is_found_with_the_commit_that_had_it(specs: Path) -> None:
@@ -82,7 +82,7 @@ def test_tag_of_long_ago_that_is_used_again_is_found_at_its_new_field(specs: Pat
     _commit(specs, spec())
     (specs / "Probe.json").write_text(spec(ALPHA, _tagged("Gamma", 0)))
     (found,) = compare_with_commit(specs, "HEAD").findings
-    assert (found.rule.id, found.path, found.place.line) == ("tag-reused", "Probe.Gamma", 6)
+    assert (found.rule.id, found.path, found.location.line) == ("tag-reused", "Probe.Gamma", 6)
 
 
 def test_tag_that_vanishes_now_is_found_once(specs: Path) -> None:

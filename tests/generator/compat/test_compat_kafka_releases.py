@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from kipgen.commands.compat.finding import Finding
-from kipgen.commands.compat.sides import compare_paths
+from kipgen.commands.compat.revisions import compare_paths
 from tests.support.kafka_jars import fetch_jars
 
 pytestmark = pytest.mark.maven

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rules import ALL
-from kipgen.commands.compat.sides import compare_paths
 from kipgen.reading.rules import ALL as LANGUAGE
 
 if TYPE_CHECKING:

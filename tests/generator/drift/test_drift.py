@@ -1,4 +1,4 @@
-"""`kipgen drift`: every fact that differs is found and told with its place, and writing it changes nothing else."""
+"""`kipgen drift`: every fact that differs is reported with its location, and writing it changes nothing else."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def jar(folder: Path, *specs: str, name: str = "kafka-clients-4.4.0.jar", inside
     path = folder / name
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
-        archive.writestr("org/apache/kafka/message/Other.json", "this is no spec")
+        archive.writestr("org/apache/kafka/message/Other.json", "this is not a spec")
         for index, spec in enumerate(specs):
             archive.writestr(f"{inside}/{index}.json", spec)
     return path
@@ -163,7 +163,7 @@ def test_a_field_that_the_specs_lack_is_told_once_with_its_place_in_the_jar(tmp_
         ("Shades.After", "field", None),
     ]
     assert found[0].kafka == {"type": "int32", "versions": "0+"}
-    assert str(found[0].place).startswith(f"{release}!common/message/0.json:7:")
+    assert str(found[0].location).startswith(f"{release}!common/message/0.json:7:")
 
 
 def test_new_fields_are_written_in_their_place_and_in_our_layout(tmp_path: Path) -> None:
@@ -201,8 +201,8 @@ def test_other_order_and_what_only_ours_has_are_told_and_stay(tmp_path: Path) ->
     del colour["fields"][0]["fields"][0]
     specs = package(tmp_path, Colour=OURS, Extra=OURS.replace("ColourRequest", "ExtraRequest").replace("7", "8"))
     release = jar(tmp_path, json.dumps(colour))
-    told = [(one.message, one.path, one.fact) for one in drifted(specs, release)]
-    assert told == [
+    reported = [(one.message, one.path, one.fact) for one in drifted(specs, release)]
+    assert reported == [
         ("ColourRequest", "", "order"),
         ("ColourRequest", "Shades.Depth", "field"),
         ("ExtraRequest", "", "message"),
@@ -282,7 +282,7 @@ def test_the_command_lists_differences_and_says_it_by_its_exit_status(tmp_path: 
         "fact": "validVersions",
         "ours": "0-1",
         "kafka": "0-2",
-        "place": {"file": str(file), "line": 6, "column": 20},
+        "location": {"file": str(file), "line": 6, "column": 20},
     }
     written = kipgen(specs, release, "--write")
     assert (written.returncode, written.stdout) == (0, "1 message compared: no drift\n")
@@ -322,8 +322,8 @@ def twice(folder: Path) -> Path:
         (lambda folder: broken_jar(folder, b"PK\5\6" + b"\xff" * 18), "broken.jar: cannot be read as a jar"),
         (truncated, "broken.jar: cannot be read as a jar"),
         (with_bad_checksum, "broken.jar: cannot be read as a jar: Bad CRC-32"),
-        (bomb, "0.json: the specs are larger than any of Kafka's"),
-        (twice, "1.json: ColourRequest is in "),
+        (bomb, "0.json: the specs are larger than those of any Kafka release"),
+        (twice, "1.json: ColourRequest is also in "),
         (lambda folder: jar(folder), "no message specs inside"),
         (lambda folder: jar(folder, "{"), "0.json:1:2: syntax: "),
         (

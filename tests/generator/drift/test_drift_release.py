@@ -10,7 +10,7 @@ import pytest
 from kipgen.commands.drift.differences import compare
 from kipgen.commands.drift.facts import nodes
 from kipgen.commands.drift.jars import read_release
-from kipgen.commands.drift.layout import message_text
+from kipgen.commands.drift.spacing import message_text
 from kipgen.commands.drift.write import write_missing
 from kipgen.reading import check
 from kipgen.reading.draft import Draft
@@ -77,16 +77,16 @@ def test_there_is_no_drift_from_4_4_0(jars: dict[str, list[Path]]) -> None:
 def test_the_drift_from_4_3_1_is_what_4_4_0_brought(jars: dict[str, list[Path]]) -> None:
     drift = compare(drafts(SPECS), read_release(jars["4.3.1"]))
     assert len(drift.differences) == 45
-    told = {(one.message, one.path, one.fact) for one in drift.differences}
-    assert {message for message, _, fact in told if fact == "message"} == ONLY_IN_4_4
-    assert {message for message, _, fact in told if fact == "validVersions"} == VERSIONS_RAISED_IN_4_4
-    others = {message for message, _, _ in told} - ONLY_IN_4_4 - VERSIONS_RAISED_IN_4_4
+    reported = {(one.message, one.path, one.fact) for one in drift.differences}
+    assert {message for message, _, fact in reported if fact == "message"} == ONLY_IN_4_4
+    assert {message for message, _, fact in reported if fact == "validVersions"} == VERSIONS_RAISED_IN_4_4
+    others = {message for message, _, _ in reported} - ONLY_IN_4_4 - VERSIONS_RAISED_IN_4_4
     assert others == {"DescribeProducersRequest", "StreamsGroupMetadataValue"}
     assert [(one.message, one.path) for one in drift.differences if one.ours is None] == [
         ("TxnOffsetCommitRequest", "GenerationId"),
     ]
-    assert ("DescribeProducersRequest", "Topics.Name", "mapKey") in told
-    assert ("StreamsGroupHeartbeatResponse", "", "order") in told
+    assert ("DescribeProducersRequest", "Topics.Name", "mapKey") in reported
+    assert ("StreamsGroupHeartbeatResponse", "", "order") in reported
 
 
 def test_specs_of_4_3_1_become_those_of_4_4_0_by_writing(jars: dict[str, list[Path]], tmp_path: Path) -> None:

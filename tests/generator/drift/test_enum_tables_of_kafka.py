@@ -117,5 +117,5 @@ def test_a_table_is_that_of_kafka(name: str, kafka: dict[str, set[Row]]) -> None
 
 
 def test_the_errors_that_can_be_retried_are_there_and_others_too(kafka: dict[str, set[Row]]) -> None:
-    told = {retriable for _, _, retriable in kafka[TABLES["ErrorCode"]]}
-    assert told == {"true", "false"}
+    reported = {retriable for _, _, retriable in kafka[TABLES["ErrorCode"]]}
+    assert reported == {"true", "false"}

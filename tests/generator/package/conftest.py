@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.commands.starter import starter_specs
+from kipgen.commands.new_spec import new_specs
 
 
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
     folder = tmp_path / "specs"
     folder.mkdir()
-    for name, text in {**starter_specs("Foo", "request", 1000), **starter_specs("Bar", "data", 0)}.items():
+    for name, text in {**new_specs("Foo", "request", 1000), **new_specs("Bar", "data", 0)}.items():
         (folder / name).write_text(text)
     return folder
 

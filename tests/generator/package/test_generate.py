@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from kipgen.commands.starter import starter_specs
+from kipgen.commands.new_spec import new_specs
 from kipgen.language.names import snake_case
 from kipgen.language.spec import MESSAGE_TYPES
-from kipgen.package.generate import carry_out, differences
+from kipgen.package.generate import apply_changes, differences
 from kipgen.package.manifest import FILE_NAME
 from kipwire import Message
 from tests.support.places import ROOT
@@ -88,7 +88,7 @@ def test_edited_generated_code_is_put_right(specs: Path, package: Path) -> None:
     change(package / "bar/v0.py", "group_id", "group_name")
     result = planned(specs, package)
     assert any("group_name" in line for line in differences(result))
-    carry_out(result)
+    apply_changes(result)
     assert content(package) == before
 
 
@@ -102,7 +102,7 @@ def test_lost_files_come_back(lost: str, specs: Path, package: Path) -> None:
     assert content(package) == before
 
 
-def test_a_broken_manifest_is_made_anew(specs: Path, package: Path) -> None:
+def test_a_broken_manifest_is_mutable(specs: Path, package: Path) -> None:
     generate(specs, package)
     before = content(package)
     for text in ("", "{", "[]", '{"generator": 1, "specs": {"a": 2}}', before[FILE_NAME].replace("api_key", "apikey")):
@@ -129,7 +129,7 @@ def test_a_run_that_breaks_off_is_finished_by_the_next(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", replace_until_the_disk_is_full)
         with pytest.raises(OSError, match="disk full"):
-            carry_out(result)
+            apply_changes(result)
     assert len(content(package)) == files_written
     assert FILE_NAME not in content(package)
     generate(specs, package)
@@ -204,7 +204,7 @@ def test_versions_of_one_form_share_their_code(specs: Path, package: Path) -> No
 def test_starter_specs_of_every_type_can_be_generated_and_used(type_: str, tmp_path: Path) -> None:
     folder = tmp_path / "specs"
     folder.mkdir()
-    for name, text in starter_specs("Start", type_, 7).items():
+    for name, text in new_specs("Start", type_, 7).items():
         (folder / name).write_text(text)
     package = tmp_path / f"started_{type_.replace('-', '_')}"
     generate(folder, package)

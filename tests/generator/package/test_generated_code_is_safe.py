@@ -110,7 +110,7 @@ FRAGMENTS = [
     "\U0001f600",
 ]
 hostile = st.lists(st.sampled_from([*FRAGMENTS, "a", " ", "Z9"]), min_size=1, max_size=6).map("".join)
-"""Texts of which each is something else than letters and digits, or is made so by `unlike_a_name`."""
+"""Texts with other characters than letters and digits, or which `unlike_a_name` gives some."""
 
 
 def unlike_a_name(text: str) -> str:
@@ -173,8 +173,8 @@ def test_the_specs_that_are_attacked_are_good_ones(spec: dict[str, Any]) -> None
 
 @settings(deadline=None)  # the first example reads the templates
 @given(st.sampled_from(EVERY_PLACE), hostile.map(unlike_a_name))
-def test_no_text_of_a_spec_becomes_code(place: tuple[dict[str, Any], tuple[Any, ...]], text: str) -> None:
-    spec, path = place
+def test_no_text_of_a_spec_becomes_code(location: tuple[dict[str, Any], tuple[Any, ...]], text: str) -> None:
+    spec, path = location
     modules = generated(with_text(spec, path, text))
     if modules is not None:
         assert list(map(skeleton, modules)) == plain_skeletons(spec["name"])
@@ -223,7 +223,7 @@ def test_an_about_with_nul_is_a_problem_with_a_place() -> None:
     problems = check.read_bytes(text.encode(), "Probe.json").problems
     (problem,) = (problem for problem in problems if problem.severity == "error")
     line = text[: text.index("\\u0000")].count("\n") + 1
-    assert (problem.place.line, problem.rule) == (line, "control-character")
+    assert (problem.location.line, problem.rule) == (line, "control-character")
     assert problem.path == "ProbeRequest.Word"
     assert "U+0000" in problem.text
 

@@ -48,7 +48,7 @@ def test_every_constant_of_a_module_is_used_in_it() -> None:
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.__name__))
 def test_fields_say_that_they_are_compact_only_where_their_struct_is_not(package: Any) -> None:
-    told = set()
+    reported = set()
     for cls in structs(package):
         for field in cls.FIELDS:
             is_sized = field.array or field.element in ("string", "bytes", "records")
@@ -56,8 +56,8 @@ def test_fields_say_that_they_are_compact_only_where_their_struct_is_not(package
                 assert field.compact == (cls.FLEXIBLE and is_sized), (cls, field)
             else:
                 assert field.compact != cls.FLEXIBLE, (cls, field)
-                told.add((cls.__name__, field.name))
-    assert told == ({("RequestHeader", "client_id")} if package is kafka_messages else set())
+                reported.add((cls.__name__, field.name))
+    assert reported == ({("RequestHeader", "client_id")} if package is kafka_messages else set())
 
 
 def test_flexible_structs_are_those_with_unknown_tagged_fields() -> None:

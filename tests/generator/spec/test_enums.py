@@ -18,7 +18,7 @@ import kafka_messages
 from kafka_messages import enums
 from kafka_messages.enums import AclOperation, ApiKey, ErrorCode
 from kafka_messages.heartbeat_response.v4 import HeartbeatResponse
-from kipgen.package.generate import Plan, carry_out, plan
+from kipgen.package.generate import PackageChanges, apply_changes, find_changes
 from kipgen.package.manifest import ENUMS_FILE, FILE_NAME
 from kipgen.reading import check
 from kipgen.reading.enum_spec import is_enum_file
@@ -67,7 +67,7 @@ KEYS = {"name": "LampKey", "about": "The APIs.", "valuesFrom": {"type": "request
 
 
 def written(folder: Path, **files: Any) -> Path:
-    """A folder with specs by the names of their files, in which `__` stands for a dot."""
+    """A folder with specs by the names of their files, in which `__` means a dot."""
     folder.mkdir(exist_ok=True)
     for name, content in files.items():
         (folder / f"{name.replace('__', '.')}.json").write_text(json.dumps(content))
@@ -84,10 +84,10 @@ def package(tmp_path: Path) -> Path:
     return tmp_path / "lamps"
 
 
-def generate(specs: Path, package: Path) -> Plan:
-    planned = plan(specs, package, package.name, lambda done, total: None)
+def generate(specs: Path, package: Path) -> PackageChanges:
+    planned = find_changes(specs, package, package.name, lambda done, total: None)
     assert not planned.has_errors, planned.problems
-    carry_out(planned)
+    apply_changes(planned)
     return planned
 
 
@@ -95,11 +95,11 @@ def generate(specs: Path, package: Path) -> Plan:
 def lamps(specs: Path, package: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """A package with a name of its own, so that what is kept of another one's enums is not used."""
     written(specs, ErrorCode__enum=ERROR, LampKey__enum=KEYS)
-    place = package.with_name(f"lamps_{re.sub('[^a-z0-9]', '_', str(package.parent.name).lower())}")
-    generate(specs, place)
-    monkeypatch.syspath_prepend(str(place.parent))
+    location = package.with_name(f"lamps_{re.sub('[^a-z0-9]', '_', str(package.parent.name).lower())}")
+    generate(specs, location)
+    monkeypatch.syspath_prepend(str(location.parent))
     importlib.invalidate_caches()
-    return importlib.import_module(place.name)
+    return importlib.import_module(location.name)
 
 
 # Generating
@@ -145,14 +145,14 @@ def test_a_package_without_enums_has_no_module_of_them(tmp_path: Path, monkeypat
     assert {field.enum for field in cls.FIELDS} == {None}
 
 
-def test_only_the_module_of_enums_is_made_anew_for_an_enum(specs: Path, package: Path) -> None:
+def test_only_the_module_of_enums_is_mutable_for_an_enum(specs: Path, package: Path) -> None:
     generate(specs, package)
-    assert plan(specs, package, package.name, lambda done, total: None).is_up_to_date
+    assert find_changes(specs, package, package.name, lambda done, total: None).is_up_to_date
     file = specs / "Light.enum.json"
     file.write_text(file.read_text().replace("Stop.", "Wait."))
     assert set(generate(specs, package).contents) == {ENUMS_FILE, FILE_NAME}
     assert '"Wait."' in (package / ENUMS_FILE).read_text()
-    assert plan(specs, package, package.name, lambda done, total: None).is_up_to_date
+    assert find_changes(specs, package, package.name, lambda done, total: None).is_up_to_date
 
 
 def test_another_enum_of_a_field_reaches_the_module_of_enums(specs: Path, package: Path) -> None:
@@ -174,7 +174,7 @@ def test_the_module_goes_with_the_last_enum(specs: Path, package: Path) -> None:
     assert not (package / ENUMS_FILE).exists()
 
 
-def test_a_damaged_module_of_enums_is_made_anew(specs: Path, package: Path) -> None:
+def test_a_damaged_module_of_enums_is_mutable(specs: Path, package: Path) -> None:
     generate(specs, package)
     text = (package / ENUMS_FILE).read_text()
     (package / ENUMS_FILE).write_text(text.replace("RED = 3", "RED = 4"))
@@ -201,7 +201,7 @@ def test_a_number_that_is_not_whole_is_refused(specs: Path, value: str) -> None:
 def test_an_enum_is_judged_alone_with_places(specs: Path) -> None:
     file = specs / "Light.enum.json"
     file.write_text('{\n  "name": "light", "about": "Lamps.",\n  "values": [{ "value": "1", "name": "Red" }]\n}\n')
-    found = [(problem.place.line, problem.rule) for problem in check.read_file(file).problems]
+    found = [(problem.location.line, problem.rule) for problem in check.read_file(file).problems]
     assert sorted(found) == [(2, "name-form"), (3, "missing-property"), (3, "name-form"), (3, "wrong-kind")]
 
 

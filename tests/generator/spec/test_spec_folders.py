@@ -52,7 +52,7 @@ def test_a_chain_of_many_structs_is_refused_with_its_place(last: str, rule: str,
     )
     (problem,) = _check(tmp_path, spec('{"name": "Alpha", "type": "S0", "versions": "0+"}', common=common)).problems
     assert problem.rule == rule
-    assert problem.place.line > 1
+    assert problem.location.line > 1
 
 
 def test_common_struct_is_wide_enough_if_its_users_exist_in_valid_versions_only(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_problem_is_one_line_with_place_path_rule_and_advice(tmp_path: Path) -> 
     (problem,) = _check(tmp_path, text).problems
     assert str(problem) == (
         "Probe.json:5:59: Probe.Alpha: unknown-property: "
-        "there is no property 'nullableVersion' here; did you mean nullableVersions?"
+        "unknown property 'nullableVersion'; did you mean nullableVersions?"
     )
 
 

@@ -26,7 +26,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
     return read_file(file, "Probe.json", kafka=kafka)
 
 
-# What is said, and where. The first field stands in line 5.
+# What is reported, and where. The first field is in line 5.
 
 
 @pytest.mark.parametrize(
@@ -34,19 +34,19 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
     [
         (
             ['{"name": "Magic", "type": "int8", "versions": "0+",\n"constant": "two"}'],
-            "6:13: Probe.Magic: constant-value: 'two' is no constant; write a whole number, or version",
+            "6:13: Probe.Magic: constant-value: 'two' is not a constant; write a whole number, or version",
         ),
         (
             ['{"name": "Flags", "type": "int8", "versions": "0+", "bits": [\n{"name": "Two", "bits": "2-1"}]}'],
-            "6:25: Probe.Flags: bits-range: '2-1' runs backwards; write 1-2",
+            "6:25: Probe.Flags: bits-range: '2-1' has its ends in the wrong order; write 1-2",
         ),
         (
             ['{"name": "Flags", "type": "int8", "versions": "0+", "bits": [\n{"name": "Two", "bits": "low"}]}'],
-            "6:25: Probe.Flags: bits-range: 'low' names no bits; write one such as 4, or a range such as 0-2",
+            "6:25: Probe.Flags: bits-range: 'low' is not a bit or a range of bits; write 4 or 0-2, for example",
         ),
         (
             ['{"name": "Flags", "type": "int8", "versions": "0+",\n"bits": {"name": "2", "bits": 1}}'],
-            "6:18: Probe.Flags: name-form: '2' is no name here; write letters and digits with a letter first",
+            "6:18: Probe.Flags: name-form: '2' is not a valid name; start with a letter, then use letters and digits",
         ),
         (
             [FLAGS.replace("1-2", "7-8")],
@@ -54,7 +54,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
         ),
         (
             [FLAGS.replace("1-2", "0-2")],
-            "6:55: Probe.Flags: bits-overlap: bit 0 is Has's already; write others",
+            "6:55: Probe.Flags: bits-overlap: bit 0 already belongs to Has; use other bits",
         ),
         (
             [FLAGS.replace("Two", "has")],
@@ -65,8 +65,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
                 '{"name": "Crc", "type": "int32", "versions": "0+", "checksum": {\n'
                 '"from": "Body", "algorithm": "crc32"}}'
             ],
-            "6:9: Probe.Crc: checksum-from: there is no other field Body in the same struct; "
-            "name the first field that it covers",
+            "6:9: Probe.Crc: checksum-from: the same struct has no other field Body; " "name the first field to cover",
         ),
         (
             ['{"name": "Alpha", "type": "int32", "versions": "0+", "tag": 0,\n"taggedVersions": "0+"}'],
@@ -74,15 +73,15 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
         ),
         (
             [FLAGS, '{"name": "Alpha", "type": "bytes", "versions": "0+",\n"absentIf": "Hass"}'],
-            "8:13: Probe.Alpha: presence-bit: no field before it has a bit Hass; "
-            "write the name of one, or name a bit of an integer so",
+            "8:13: Probe.Alpha: presence-bit: no earlier field has a bit Hass; "
+            "name an existing bit, or give a bit of an integer this name",
         ),
         (
             [
                 '{"name": "Alpha", "type": "[]Inner", "versions": "0+", "fields": [\n' + ALPHA + ', {"name": "Rest",\n'
                 '"type": "bytes", "versions": "0+", "size": "rest"}]}'
             ],
-            "5:31: Probe.Alpha: endless-element: in version 0, nothing tells where an element ends: "
+            "5:31: Probe.Alpha: endless-element: in version 0, the end of an element is unknown: "
             "Inner goes on to the end; give it a sizeOf before its rest",
         ),
     ],
@@ -96,8 +95,8 @@ def test_property_of_layouts_elsewhere_is_refused_each_by_itself(tmp_path: Path)
     field = '{"name": "Alpha", "type": "[]Inner", "versions": "0+", "size": "rest", "sorted": true, "fields": [%s]}'
     text = layout(field % ALPHA).replace("layout", "data")
     assert [str(problem) for problem in _check(tmp_path, text).problems] == [
-        f"Probe.json:5:{column}: Probe.Alpha: layouts-only: {name} belongs to layouts; "
-        "leave it out, for the type data has one wire form"
+        f"Probe.json:5:{column}: Probe.Alpha: layouts-only: only layouts have {name}; "
+        "leave it out, since the type data has one wire form"
         for column, name in ((68, "size"), (86, "sorted"))
     ]
 
@@ -132,7 +131,7 @@ def test_unknown_type_says_nothing_about_properties_of_layouts(tmp_path: Path) -
 
 def test_kafka_profile_refuses_layouts_with_one_word(tmp_path: Path) -> None:
     (problem,) = _check(tmp_path, layout(FLAGS), kafka=True).problems
-    assert (problem.rule, problem.severity, problem.place.line) == ("kafka-layout", "error", 2)
+    assert (problem.rule, problem.severity, problem.location.line) == ("kafka-layout", "error", 2)
 
 
 def test_layout_is_in_no_registry_of_its_folder(tmp_path: Path) -> None:

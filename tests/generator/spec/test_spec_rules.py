@@ -292,5 +292,5 @@ def test_struct_comes_after_those_that_it_uses(tmp_path: Path) -> None:
 
 def test_field_and_struct_know_their_places(tmp_path: Path) -> None:
     message = _message(tmp_path, spec('{"name": "Alpha", "type": "int32", "versions": "0+"}'))
-    assert str(message.place) == "Probe.json:2:11"
-    assert str(message.fields[0].place) == "Probe.json:5:14"
+    assert str(message.location) == "Probe.json:2:11"
+    assert str(message.fields[0].location) == "Probe.json:5:14"

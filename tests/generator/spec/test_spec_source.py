@@ -1,4 +1,4 @@
-"""The text of a spec file: what is read, where everything stands, and what is refused at which line and column."""
+"""The text of a spec file: what is read, where everything is, and what is rejected at which line and column."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     file.write_bytes(b'\xef\xbb\xbf{"a": 1}')
     document = load(file).document
     assert document is not None
-    assert (document.value, document.place(("a",)).column) == ({"a": 1}, 7)
+    assert (document.value, document.location(("a",)).column) == ({"a": 1}, 7)
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
@@ -66,13 +66,13 @@ def test_every_key_and_value_has_its_place(line_end: str) -> None:
         ("fields", 0): (4, 5),
         ("fields", 0, "tag"): (5, 7),
     }
-    assert {path: (document.place(path).line, document.place(path).column) for path in places} == places
-    assert str(document.key_place(("fields", 0, "tag"))) == "Probe.json:4:7"
+    assert {path: (document.location(path).line, document.location(path).column) for path in places} == places
+    assert str(document.key_location(("fields", 0, "tag"))) == "Probe.json:4:7"
 
 
 def test_absent_value_has_the_place_of_what_should_hold_it() -> None:
     document = _document('{"fields": [\n  {"name": "Alpha"}]}')
-    assert document.place(("fields", 0, "type")) == document.place(("fields", 0))
+    assert document.location(("fields", 0, "type")) == document.location(("fields", 0))
 
 
 def test_number_remembers_how_it_was_written() -> None:
@@ -96,14 +96,14 @@ def test_number_remembers_how_it_was_written() -> None:
         ("{'a': 1}", 1, 2, "name in double quotes"),
         ("{\"a\": 'b'}", 1, 7, "double quotes"),
         ('{"a": b}', 1, 7, "double quotes"),
-        ('{"a": True}', 1, 7, "'True' stands"),
-        ('{"a": NaN}', 1, 7, 'as text: "NaN"'),
-        ('{"a": -Infinity}', 1, 7, 'as text: "-Infinity"'),
+        ('{"a": True}', 1, 7, "found 'True'"),
+        ('{"a": NaN}', 1, 7, 'as the string "NaN"'),
+        ('{"a": -Infinity}', 1, 7, 'as the string "-Infinity"'),
         ('{"a": 010}', 1, 7, "leading zeros"),
         ('{"a": +1}', 1, 7, "plus sign"),
         ('{"a": 0x10}', 1, 7, "hex"),
         ('{"a": 1.}', 1, 7, "as JSON does"),
-        ('{"a": .5}', 1, 7, "where a value is due"),
+        ('{"a": .5}', 1, 7, "expected a value"),
         ('{"a": ' + "9" * 500 + "}", 1, 7, "400 characters"),
         ('{"a": "b}', 1, 7, "has no end"),
         ('{"a": "b\nc"}', 1, 9, "line break"),
@@ -112,15 +112,15 @@ def test_number_remembers_how_it_was_written() -> None:
         ('{"a": 1} x', 1, 10, "after the end"),
         ('{"a": 1}\n{"b": 2}', 2, 1, "after the end"),
         ('{"a": 1} /* x', 1, 10, "has no end"),
-        ('{"a": 1, /', 1, 10, "'/' stands"),
-        ("\x00\x01", 1, 1, "where a value is due"),
+        ('{"a": 1, /', 1, 10, "found '/'"),
+        ("\x00\x01", 1, 1, "expected a value"),
     ],
 )
 def test_what_is_no_json_is_refused_at_its_place(text: str, line: int, column: int, hint: str) -> None:
     loaded = load_text(text, "Probe.json")
     assert loaded.document is None
     (problem,) = loaded.problems
-    assert (problem.place.line, problem.place.column) == (line, column)
+    assert (problem.location.line, problem.location.column) == (line, column)
     assert hint in problem.text
 
 
@@ -135,8 +135,8 @@ def test_any_text_is_read_as_json_reads_it_or_refused(text: str) -> None:
 def test_key_given_twice_is_named_with_both_lines() -> None:
     loaded = load_text('{"name": "Probe",\n "a": 1,\n "name": {"deep": [1, 2]},\n "b": {"c": 1, "c": 2}}', "P.json")
     assert [str(problem) for problem in loaded.problems] == [
-        "P.json:3:2: Probe: duplicate-key: 'name' was given in line 1 already; keep one of the two",
-        "P.json:4:16: Probe: duplicate-key: 'c' was given in line 4 already; keep one of the two",
+        "P.json:3:2: Probe: duplicate-key: 'name' is already given in line 1; keep one of the two",
+        "P.json:4:16: Probe: duplicate-key: 'c' is already given in line 4; keep one of the two",
     ]
     assert loaded.document is not None
     assert loaded.document.value == {"name": "Probe", "a": 1, "b": {"c": 1}}
@@ -146,7 +146,7 @@ def test_key_given_twice_is_named_with_both_lines() -> None:
 def test_nesting_is_limited(opening: str) -> None:
     (problem,) = load_text(opening * 100_000, "P.json").problems
     assert problem.rule == "nesting-depth"
-    assert problem.place.column == MAX_DEPTH * len(opening) + 1
+    assert problem.location.column == MAX_DEPTH * len(opening) + 1
 
 
 def test_spec_as_deep_as_allowed_is_judged(tmp_path: Path) -> None:

@@ -33,12 +33,12 @@ REQUEST = """\
 OF_THE_REQUEST = [
     "3:13: ProbeRequest: api-key-range: 'apiKey' is 40000",
     "4:11: ProbeRequest: unknown-word: 'type' is 'requests'; did you mean request?",
-    "6:20: ProbeRequest: version-syntax: 'validVersions': '3-0' runs backwards: write '0-3'",
+    "6:20: ProbeRequest: version-syntax: 'validVersions': '3-0' has its ends in the wrong order; write '0-3'",
     "8:20: ProbeRequest: tag-range: 'reservedTags' is -1",
     "10:34: ProbeRequest.GroupId: type-syntax: ",
     "11:69: ProbeRequest.Count: default-value: ",
     "12:78: ProbeRequest.IsNew: nullable-type: ",
-    "13:44: ProbeRequest.Topics: unknown-property: there is no property 'version' here; did you mean versions?",
+    "13:44: ProbeRequest.Topics: unknown-property: unknown property 'version'; did you mean versions?",
     "14:72: ProbeRequest.Topics.Size: encoding-width: ",
     "15:17: ProbeRequest.Topics.size: field-name-clash: ",
 ]

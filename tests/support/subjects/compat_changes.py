@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rule import Revisions
-from kipgen.commands.compat.sides import compare_paths
 from kipgen.reading.rules.examples import ALPHA, spec
 
 if TYPE_CHECKING:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kipgen.package.generate import Plan, carry_out, plan
+from kipgen.package.generate import PackageChanges, apply_changes, find_changes
 
 
-def planned(specs: Path, package: Path) -> Plan:
-    return plan(specs, package, package.name, lambda done, total: None)
+def planned(specs: Path, package: Path) -> PackageChanges:
+    return find_changes(specs, package, package.name, lambda done, total: None)
 
 
-def generate(specs: Path, package: Path) -> Plan:
+def generate(specs: Path, package: Path) -> PackageChanges:
     result = planned(specs, package)
     assert not result.has_errors, result.problems
-    carry_out(result)
+    apply_changes(result)
     return result
 
 

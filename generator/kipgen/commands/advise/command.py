@@ -20,7 +20,7 @@ def advise(
             "--samples",
             "-s",
             help="Messages to learn from; may be given several times. A folder is a capture (frames.bin and "
-            "frames.jsonl); a file holds JSON lines, or request frames with their sizes. All may be packed with gzip.",
+            "frames.jsonl); a file has JSON lines, or request frames with their sizes. All may be packed with gzip.",
         ),
     ],
     more: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="More samples.")] = None,
@@ -28,9 +28,9 @@ def advise(
         str, typer.Option("--package", "-p", help="The generated package that decodes the messages.")
     ] = "kafka_messages",
     version: Annotated[
-        int | None, typer.Option("--version", help="Version of messages in JSON lines that do not tell it.")
+        int | None, typer.Option("--version", help="Version of messages in JSON lines that do not contain it.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Say it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the bytes of each field, too: a .png, .svg or .pdf file.")
     ] = None,
@@ -48,9 +48,9 @@ def advise(
     checked = check.read_file(spec)
     if checked.spec is None:
         print_problems(checked.problems)
-        fail(f"{spec} has errors, so there is nothing to advise on")
+        fail(f"{spec} has errors; correct them first")
     if checked.spec.valid_versions.is_empty:
-        fail(f"{spec}: {checked.spec.name} is retired: it has no versions, and gets none")
+        fail(f"{spec}: {checked.spec.name} is retired: it has no versions")
     try:
         registry = registry_with(package, checked.spec)
         with ERR.status("Reading samples") as status:
@@ -79,11 +79,11 @@ def advise(
 
 
 def _need_plotting(file: Path) -> None:
-    """Find out before all the reading whether a picture can be drawn."""
+    """Check that a picture can be drawn, before the samples are read."""
     from kipgen.commands.advise.plot import SUFFIXES
 
     if file.suffix.lower() not in SUFFIXES:
-        fail(f"{file}: a picture is a file with one of the endings {', '.join(SUFFIXES)}")
+        fail(f"{file}: --plot writes a file with one of the suffixes {', '.join(SUFFIXES)}")
     try:
         import matplotlib  # noqa: F401
     except ImportError:

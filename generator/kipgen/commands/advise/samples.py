@@ -1,7 +1,7 @@
 """Sample messages for `kipgen advise`: out of captures, JSON lines and files of request frames.
 
-Whatever cannot be read as a whole is an error with its place. A single message that cannot be decoded is kept count of,
-with the reason; so are the frames of other messages.
+A file that cannot be read is an error with its location. A single message that cannot be decoded is counted, with the
+reason; so are the frames of other messages.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Samples:
     bytes: int = 0
     """Bytes of all messages that were counted, without their headers."""
     others: int = 0
-    """Frames of other messages, which are of no interest."""
+    """Frames of other messages, which are skipped."""
     not_decoded: int = 0
     """Messages that could not be decoded."""
     failures: list[str] = field(default_factory=list)
-    """Place and reason of the first ones of these."""
+    """Location and reason of the first of these."""
 
     def fail(self, place: str, reason: object) -> None:
         """Note a message that cannot be decoded."""
@@ -76,15 +76,15 @@ def registry_with(package: str, spec: MessageSpec) -> Registry:
         spec: the message.
 
     Raises:
-        PackageError: there is no such package.
+        PackageError: the package does not exist.
         SamplesError: it does not have the message.
     """
     registry = registry_of(package)
     if spec.name not in registry.names():
-        raise SamplesError(f"{package}: has no {spec.name}; name the package that has with --package")
+        raise SamplesError(f"{package}: has no {spec.name}; give the package that has it with --package")
     entry = registry.entry(spec.name)
     if not entry.versions:
-        raise SamplesError(f"{package}: {spec.name} is retired there, and no class can read its messages")
+        raise SamplesError(f"{package}: {spec.name} is retired there, so no class can read its messages")
     if entry.api_key != spec.api_key:
         raise SamplesError(
             f"{package}: {spec.name} has the API key {entry.api_key} there, not {spec.api_key} as in the spec"
@@ -105,8 +105,8 @@ def read_samples(
         paths: captures (folders), and files of JSON lines or of request frames, each of them plain or gzip.
         registry: what to decode with.
         spec: the message.
-        version: that of the messages in JSON lines which do not tell it.
-        progress: told how many messages were counted from time to time.
+        version: that of messages in JSON lines which do not contain it.
+        progress: called from time to time with the number of messages counted.
 
     Raises:
         SamplesError: something cannot be read, or the version is given without any JSON lines.
@@ -119,7 +119,7 @@ def read_samples(
         except CaptureError as error:
             raise SamplesError(str(error)) from None
     if version is not None and not reader.has_json:
-        raise SamplesError(f"{paths[0]}: --version is for JSON lines; frames tell their versions themselves")
+        raise SamplesError(f"{paths[0]}: --version is for JSON lines; frames contain their versions")
     reader.flush()
     return reader.samples
 
@@ -154,7 +154,7 @@ class _Reader:
             self.flush()
 
     def flush(self) -> None:
-        """Count the messages that wait: many at a time is quicker."""
+        """Count the collected messages: many at a time is faster."""
         self.samples.counts.add_all(self._batch)
         self._batch.clear()
         self.progress(self.samples.counts.messages)
@@ -172,7 +172,7 @@ class _Reader:
                 self._frame(place, frames.read(entry), entry.api_version)
 
     def _frames(self, path: Path, stream: BufferedReader) -> None:
-        """Requests one behind the other, each with its size before it, as they go to a broker."""
+        """Consecutive requests, each with its size before it, as they are sent to a broker."""
         self._need_frames(path, ("request",))
         start = 0
         while head := stream.read(_SIZE_BYTES):
@@ -184,7 +184,7 @@ class _Reader:
                 raise SamplesError(f"{place}: a frame cannot have {size} bytes; is this a file of request frames?")
             frame = read_at_most(stream, min(size, LARGEST_FRAME + 1))
             if len(frame) > LARGEST_FRAME:
-                raise SamplesError(f"{place}: a frame of {size} bytes; it may have {LARGEST_FRAME} at most")
+                raise SamplesError(f"{place}: a frame of {size} bytes; the limit is {LARGEST_FRAME}")
             if len(frame) < size:
                 raise SamplesError(f"{place}: a frame of {size} bytes starts here, but only {len(frame)} are left")
             start += _SIZE_BYTES + size
@@ -194,7 +194,7 @@ class _Reader:
                 self._frame(place, frame, None)
 
     def _frame(self, place: str, frame: bytes, version: int | None) -> None:
-        """One frame of the message; a request tells its version, that of a response has to be known."""
+        """One frame of the message; a request contains its version, that of a response must be known."""
         header: Message
         try:
             if self.spec.type == "request":
@@ -202,7 +202,7 @@ class _Reader:
                 if version not in (None, body.VERSION):
                     raise SamplesError(f"{place}: a request of version {body.VERSION}, but the index says {version}")
             else:
-                assert version is not None  # only captures have responses, and they tell it
+                assert version is not None  # only captures have responses, with their versions
                 header, body = self.registry.decode_response(frame, self.spec.api_key or 0, version)
         except KipwireError as error:
             self.samples.fail(place, error)
@@ -217,7 +217,7 @@ class _Reader:
             number += 1
             place = f"{path}:{number}"
             if len(line) > LONGEST_JSON_LINE:
-                raise SamplesError(f"{place}: a line may have {LONGEST_JSON_LINE} bytes at most; give frames")
+                raise SamplesError(f"{place}: the line is longer than {LONGEST_JSON_LINE} bytes; give frames")
             if not line.strip():
                 continue
             entry = json_object(place, line)
@@ -226,7 +226,7 @@ class _Reader:
                 version, value = whole_number(place, entry, "version", *_INT16), entry["message"]
             if version is None:
                 wrapped = '{"version": 0, "message": {...}}'
-                raise SamplesError(f"{place}: no version is told; give --version, or write {wrapped}")
+                raise SamplesError(f"{place}: no version is given; give --version, or write {wrapped}")
             try:
                 message = self.registry.message(self.spec.name, version).from_json(cast("dict[str, object]", value))
                 size = message.encoded_size()
@@ -237,6 +237,6 @@ class _Reader:
 
     def _need_frames(self, path: Path, types: tuple[str, ...]) -> None:
         if self.spec.type not in types:
-            what = "requests and responses" if len(types) > 1 else "requests, as responses do not tell what they are"
+            what = "requests and responses" if len(types) > 1 else "requests, since a response does not say what it is"
             hint = "give JSON lines" if self.spec.type != "response" else "give a capture or JSON lines"
-            raise SamplesError(f"{path}: such samples hold only {what}; {self.spec.name} is none ({hint})")
+            raise SamplesError(f"{path}: such samples contain only {what}, which {self.spec.name} is not ({hint})")

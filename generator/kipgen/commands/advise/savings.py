@@ -26,7 +26,7 @@ class FieldAdvice:
     """What is advised for one integer field of the spec."""
 
     paths: tuple[str, ...]
-    """Where the field is, such as `Topics.Partitions.LeaderId`; a field of a common struct may be at several places."""
+    """Where the field is, such as `Topics.Partitions.LeaderId`; a field of a common struct may have several paths."""
     field: FieldSpec
     counts: IntegerCounts
     sizes: Mapping[str, int]
@@ -64,7 +64,7 @@ class FieldAdvice:
 
     @property
     def text(self) -> str:
-        """The property as it is to stand in the spec; empty where nothing should change."""
+        """The property to write into the spec; empty if nothing should change."""
         value = {str(versions): str(encoding) for versions, encoding in self.encodings}
         return f'"{self.property_name}": {json.dumps(value)}' if value else ""
 
@@ -94,8 +94,8 @@ class Advice:
 def advise(spec: MessageSpec, counts: Counts) -> Advice:
     """Choose an encoding for every integer field of a message.
 
-    Released versions are left as they are: what is advised starts in the version behind the highest of `validVersions`.
-    The lengths of tagged structs around a field are not counted, which may shrink by a byte, too.
+    Released versions stay as they are: the advice starts in the version after the highest of `validVersions`.
+    The lengths of tagged structs around a field, which may also shrink by a byte, are not counted.
 
     Args:
         spec: the message, with at least one version.
@@ -105,16 +105,16 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
         AdviceError: the samples have values that the spec has no field for, or it has no version.
     """
     if spec.valid_versions.is_empty:
-        raise AdviceError(f"{spec.name} is retired: it has no versions, and gets none")
+        raise AdviceError(f"{spec.name} is retired: it has no versions")
     counted = dict(counts.fields)
     fields = []
-    for field, places in _integer_fields(spec).items():
+    for field, paths in _integer_fields(spec).items():
         empty = IntegerCounts.of(field.type.element, (), is_element=field.type.is_array)
-        found = [counted.pop(path, empty) for path, _ in places]
+        found = [counted.pop(path, empty) for path, _ in paths]
         try:
-            fields.append(_advise_field(spec, field, places, reduce(IntegerCounts.merged, found, empty)))
+            fields.append(_advise_field(spec, field, paths, reduce(IntegerCounts.merged, found, empty)))
         except ValueError as error:
-            raise AdviceError(f"{spec.name}.{places[0][0]} is {field.type} in the spec: {error}") from None
+            raise AdviceError(f"{spec.name}.{paths[0][0]} is {field.type} in the spec: {error}") from None
     if counted:
         raise AdviceError(f"the samples have values of {', '.join(counted)}, but the spec has no such integer field")
     return Advice(
@@ -125,13 +125,13 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
     )
 
 
-_Places = list[tuple[str, Versions]]
-"""Where a field is: its path, and the versions that have both the field and all structs around it."""
+_Paths = list[tuple[str, Versions]]
+"""The paths of a field, each with the versions that have both the field and all structs around it."""
 
 
-def _integer_fields(spec: MessageSpec) -> dict[FieldSpec, _Places]:
-    """Every field that has or could have encodings, with all its places; its own place in the file tells it apart."""
-    found: dict[FieldSpec, _Places] = {}
+def _integer_fields(spec: MessageSpec) -> dict[FieldSpec, _Paths]:
+    """Every field that has or could have encodings, with all its paths; its location in the file identifies it."""
+    found: dict[FieldSpec, _Paths] = {}
     for path, versions, field in _fields(spec, spec.fields, "", Versions.ALL):
         if field.type.is_encodable:
             found.setdefault(field, []).append((path, versions))
@@ -149,7 +149,7 @@ def _fields(
             yield from _fields(spec, spec.struct(field.type.element).fields, f"{path}.", versions)
 
 
-def _advise_field(spec: MessageSpec, field: FieldSpec, places: _Places, counts: IntegerCounts) -> FieldAdvice:
+def _advise_field(spec: MessageSpec, field: FieldSpec, paths: _Paths, counts: IntegerCounts) -> FieldAdvice:
     next_version = spec.valid_versions.highest + 1
     fixed = Encoding("fixed", field.type.bits)
     current = next((encoding for versions, encoding in field.encodings if next_version in versions), fixed)
@@ -157,7 +157,7 @@ def _advise_field(spec: MessageSpec, field: FieldSpec, places: _Places, counts: 
     fits = current.range[0] <= (counts.minimum or 0) and (counts.maximum or 0) <= current.range[1]
     current_size = counts.size(str(current)) if fits else sizes[str(fixed)]
     best, note = current, ""
-    if not any(next_version in versions for _, versions in places):
+    if not any(next_version in versions for _, versions in paths):
         note = f"not in version {next_version}, the next one"
     elif not counts.count:
         note = "the samples have no value of it"
@@ -168,7 +168,7 @@ def _advise_field(spec: MessageSpec, field: FieldSpec, places: _Places, counts: 
         if not fits or sizes[str(cheapest)] < current_size:
             best = cheapest
     return FieldAdvice(
-        paths=tuple(path for path, _ in places),
+        paths=tuple(path for path, _ in paths),
         field=field,
         counts=counts,
         sizes=sizes,

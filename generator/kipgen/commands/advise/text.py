@@ -17,14 +17,14 @@ from kipwire.tools.words import counted
 FAILURES_SHOWN = 5
 
 ELEMENT_MARK = "[*]"
-"""Stands behind the path of a field whose array's elements are meant."""
+"""Follows the path of a field if its array's elements are meant."""
 
 
 def plain(advice: Advice, samples: Samples, package: str) -> dict[str, Any]:
     """All of it as plain data for `json.dumps`; docs/advise.md explains the keys."""
     return {
         "message": advice.spec.name,
-        "spec": advice.spec.place.file,
+        "spec": advice.spec.location.file,
         "package": package,
         "next_version": advice.next_version,
         "samples": {
@@ -46,7 +46,7 @@ def _plain_field(field: FieldAdvice, messages: int) -> dict[str, Any]:
     return {
         "path": field.path,
         "paths": list(field.paths),
-        "line": field.field.place.line,
+        "line": field.field.location.line,
         "type": str(field.field.type),
         "property": field.property_name,
         "needs_extension": field.is_element,
@@ -100,7 +100,7 @@ def _heading(advice: Advice, samples: Samples) -> Text:
 
 def _left_out(samples: Samples) -> Iterator[Text]:
     if samples.others:
-        yield Text(f"{counted(samples.others, 'frame')} of other messages passed over", style="dim")
+        yield Text(f"{counted(samples.others, 'frame')} of other messages skipped", style="dim")
     if samples.not_decoded:
         yield from failures(samples)
 
@@ -134,7 +134,7 @@ def _values_table(fields: Sequence[FieldAdvice]) -> Table:
 
 
 def _lengths_table(fields: Sequence[FieldAdvice]) -> Table:
-    table = _table("Bytes of a value as varint, and the share of values that take so many")
+    table = _table("Bytes of a value as varint, with the share of values of that length")
     for name in ("packed", "upacked"):
         table.add_column(name)
     for field in fields:
@@ -171,7 +171,7 @@ def _bytes_table(fields: Sequence[FieldAdvice], messages: int) -> Table:
 
 
 def _notes(advice: Advice) -> Iterator[Text]:
-    """What is not in the tables, or wants an explanation; fields with the same one together."""
+    """What is not in the tables, or needs an explanation; fields with the same note together."""
     notes: dict[str, list[str]] = {}
     for field in advice.fields:
         if field.note:
@@ -196,7 +196,7 @@ def _verdict(advice: Advice, samples: Samples) -> Text:
 
 
 def _to_paste(advice: Advice) -> Iterator[Text]:
-    changed = sorted((field for field in advice.fields if field.text), key=lambda field: field.field.place.line)
+    changed = sorted((field for field in advice.fields if field.text), key=lambda field: field.field.location.line)
     if not changed:
         return
     yield Text()
@@ -204,7 +204,7 @@ def _to_paste(advice: Advice) -> Iterator[Text]:
     pair = {"request": " and in its response", "response": " and in its request"}.get(advice.spec.type, "")
     yield Text(f'To paste into the spec, once "validVersions" is "{versions}" there{pair}:', style="bold")
     for field in changed:
-        yield Text(f"{field.field.place.file}:{field.field.place.line}: {' and '.join(field.paths)}", style="dim")
+        yield Text(f"{field.field.location.file}:{field.field.location.line}: {' and '.join(field.paths)}", style="dim")
         yield Text(f"    {field.text}", style="green")
 
 

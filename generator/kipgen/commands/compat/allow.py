@@ -1,4 +1,4 @@
-"""What is allowed all the same: findings that a team has looked at and accepted, each with its reason."""
+"""Allowances: findings that a team has accepted, each with its reason."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _KEYS = ("rule", "path", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A finding that is accepted."""
+    """A finding that a team has accepted."""
 
     rule: str
     path: str
-    """The finding's path; `*` stands for any part of it, as in `FooRequest.*`."""
+    """The finding's path; `*` matches any part of it, as in `FooRequest.*`."""
     reason: str
 
     def covers(self, finding: Finding) -> bool:
@@ -40,7 +40,7 @@ def parse_allowance(text: str) -> Allowance:
     """Read an allowance of the command line: `rule:Message.Field=reason`.
 
     Raises:
-        ValueError: it is none; the message says what would be.
+        ValueError: it is not an allowance; the message says what would be.
     """
     target, _, reason = text.partition("=")
     rule, _, path = target.partition(":")
@@ -51,7 +51,7 @@ def read_allowances(file: Path) -> list[Allowance]:
     """Read a file of allowances: tables `[[allow]]` with `rule`, `path` and `reason`.
 
     Raises:
-        ValueError: the file is none; the message says where, and what would be right.
+        ValueError: it is not such a file; the message says where, and what would be right.
         OSError: it cannot be read.
     """
     try:
@@ -60,12 +60,12 @@ def read_allowances(file: Path) -> list[Allowance]:
             raise ValueError(f"it has more than {MAX_BYTES} bytes")
         document = tomllib.loads(data.decode())
     except RecursionError:
-        raise ValueError(f"{file} is not TOML that can be read: too many lists in each other") from None
+        raise ValueError(f"{file} cannot be read as TOML: its lists are nested too deep") from None
     except ValueError as error:  # of TOML, or of UTF-8
         raise ValueError(f"{file} is not TOML: {error}") from None
     tables = document.get("allow", [])
     if set(document) - {"allow"} or not isinstance(tables, list):
-        raise ValueError(f"{file} holds nothing but tables named [[allow]], each with rule, path and reason")
+        raise ValueError(f"{file} may contain only tables named [[allow]], each with rule, path and reason")
     allowances = []
     for number, table in enumerate(tables, start=1):
         where = f"{file}: [[allow]] number {number}"
@@ -73,17 +73,17 @@ def read_allowances(file: Path) -> list[Allowance]:
             raise ValueError(f"{where} must have the keys rule, path and reason, and no others")
         values = [table[key] for key in _KEYS]
         if not all(isinstance(value, str) for value in values):
-            raise ValueError(f"{where}: rule, path and reason are texts in quotes")
+            raise ValueError(f"{where}: rule, path and reason must be strings")
         allowances.append(_allowance(values[0], values[1], values[2], where))
     return allowances
 
 
 def _allowance(rule: str, path: str, reason: str, where: str) -> Allowance:
     if not (rule and path and reason.strip()):
-        raise ValueError(f"{where} lacks a rule, a path or a reason; write 'rule:Message.Field=why it is fine'")
+        raise ValueError(f"{where} lacks a rule, a path or a reason; write 'rule:Message.Field=reason'")
     if rule not in BY_ID:
         hint = did_you_mean(rule, BY_ID) or "; see kipgen rules --brief"
-        raise ValueError(f"{where}: there is no rule named {rule}{hint}")
+        raise ValueError(f"{where}: no rule is named {rule}{hint}")
     return Allowance(rule, path, reason)
 
 

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kipgen.language.spec import Place
+    from kipgen.language.spec import Location
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where something stands in a revision: a property, or the name of what it belongs to if it is not written."""
+    """A location in a revision: a property, or the name of what it belongs to if the property is not written."""
 
-    name: Place
-    """The place of the name of the message, struct or field."""
+    name: Location
+    """The location of the name of the message, struct or field."""
     property: str = "name"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that is not as it was."""
+    """A difference between two revisions."""
 
     rule: str
     """The id of the rule that judges it."""

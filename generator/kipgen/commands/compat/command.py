@@ -16,10 +16,10 @@ from kipwire.tools.words import counted
 if TYPE_CHECKING:
     from kipgen.commands.compat.allow import Allowance
     from kipgen.commands.compat.finding import Finding
-    from kipgen.commands.compat.sides import Compared
+    from kipgen.commands.compat.revisions import Compared
 
 ALLOW_FILE = Path("compat-allow.toml")
-"""What is allowed all the same, where no other file is named."""
+"""The file of allowances, if no other is given."""
 
 
 def compat(
@@ -46,10 +46,10 @@ def compat(
     ] = None,
     allow_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"Accepted findings, with reasons; {ALLOW_FILE} if there is one here."),
+        typer.Option(metavar="FILE", help=f"Accepted findings, with reasons; {ALLOW_FILE} here if not given."),
     ] = None,
     wire_only: Annotated[
-        bool, typer.Option("--wire-only", help="Exit 0 if nothing but generated code changes, not bytes.")
+        bool, typer.Option("--wire-only", help="Exit 0 if only generated code changes, not bytes.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     sarif: Annotated[
@@ -60,7 +60,7 @@ def compat(
     from kipgen.commands.compat.allow import with_allowances
 
     if as_json and sarif == "-":
-        fail("--json and --sarif - both want standard output; give --sarif a file")
+        fail("--json and --sarif - both write to standard output; give --sarif a file")
     try:
         allowances = _allowances(allow or [], allow_file)
     except ValueError as error:
@@ -69,9 +69,9 @@ def compat(
     findings, unused = with_allowances((finding for one in compared for finding in one.findings), allowances)
     messages = sum(one.messages for one in compared)
     if any(one.is_history_cut for one in compared):
-        ERR.print("the clone is shallow: tags of older revisions are not seen; fetch the whole history")
+        ERR.print("the clone is shallow, so tags of older revisions are not checked; fetch the whole history")
     for allowance in unused:
-        ERR.print(f"allowed, but not found: {one_line(f'{allowance.rule}:{allowance.path}')}; take it out")
+        ERR.print(f"allowed, but not found: {one_line(f'{allowance.rule}:{allowance.path}')}; remove the allowance")
     if sarif:
         _write_sarif(sarif, findings)
     if as_json:
@@ -84,7 +84,7 @@ def compat(
 
 
 def _allowances(texts: list[str], file: Path | None) -> list[Allowance]:
-    """All that is allowed.
+    """All allowances.
 
     Raises:
         ValueError: something is not written as it should be.
@@ -99,7 +99,7 @@ def _allowances(texts: list[str], file: Path | None) -> list[Allowance]:
 
 def _compared(paths: list[Path], against: str) -> list[Compared]:
     from kipgen.commands.compat.git import GitError
-    from kipgen.commands.compat.sides import SpecErrors, compare_paths, compare_with_commit
+    from kipgen.commands.compat.revisions import SpecErrors, compare_paths, compare_with_commit
 
     try:
         if against:

@@ -1,4 +1,4 @@
-"""The fields of one version, old and new: what became of each, by its name, its place and its form."""
+"""The fields of one version, old and new: what became of each, by name, position and wire form."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.change import Change, Spot
-from kipgen.commands.compat.form import wire_form
+from kipgen.commands.compat.wire_items import wire_form
 from kipgen.language.types import encoding_property
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from kipgen.commands.compat.form import Body, Slot
-    from kipgen.language.spec import FieldSpec, Place, StructSpec
+    from kipgen.commands.compat.wire_items import WireItem, WireItems
+    from kipgen.language.spec import FieldSpec, Location, StructSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
     """What a list of fields belongs to: a message, a struct, or an integer with named bits."""
 
-    place: Place
+    location: Location
     fields: tuple[FieldSpec, ...]
     """Those of all versions; an integer with named bits has none."""
     names: frozenset[str]
     """The names of the fields, or of the bits."""
 
     @classmethod
-    def of_struct(cls, place: Place, fields: tuple[FieldSpec, ...]) -> Owner:
-        return cls(place, fields, frozenset(field.name for field in fields))
+    def of_struct(cls, location: Location, fields: tuple[FieldSpec, ...]) -> Owner:
+        return cls(location, fields, frozenset(field.name for field in fields))
 
     def field(self, name: str) -> FieldSpec | None:
-        """The field of that name, whatever its versions."""
+        """The field of that name, in any versions."""
         return next((field for field in self.fields if field.name == name), None)
 
 
@@ -51,129 +51,131 @@ class Pair:
         return Change(rule, f"{self.path}.{name}", text, new, old, frozenset({self.version}))
 
 
-def compare_bodies(pair: Pair, old: Body, new: Body) -> Iterator[Change]:
-    """What is different between two bodies in one version, and in all that stands in them."""
+def compare_items(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
+    """The differences between the items of one version, nested ones included."""
     yield from _switched(pair, old, new)
     yield from _compare_plain(pair, old, new)
     yield from _compare_tagged(pair, old, new)
 
 
-def _switched(pair: Pair, old: Body, new: Body) -> Iterator[Change]:
+def _switched(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
     """The fields that are tagged on one side and plain on the other."""
     for before, after, text in (
-        (old.tagged, new.plain, "a tagged field before, a plain one now"),
-        (old.plain, new.tagged, "a plain field before, a tagged one now"),
+        (old.tagged, new.plain, "was a tagged field, is now a plain one"),
+        (old.plain, new.tagged, "was a plain field, is now a tagged one"),
     ):
-        later = {slot.name: slot for slot in after}
-        for slot in before:
-            if slot.name in later:
+        later = {item.name: item for item in after}
+        for item in before:
+            if item.name in later:
                 yield pair.change(
-                    "tagged-and-plain", slot.name, text, *_spots(slot, later[slot.name], "taggedVersions")
+                    "tagged-and-plain", item.name, text, *_spots(item, later[item.name], "taggedVersions")
                 )
 
 
-def _compare_plain(pair: Pair, old: Body, new: Body) -> Iterator[Change]:
-    tagged = {slot.name for slot in (*old.tagged, *new.tagged)}
-    before = [slot for slot in old.plain if slot.name not in tagged]
-    after = [slot for slot in new.plain if slot.name not in tagged]
-    later = {slot.name: slot for slot in after}
-    both = [(slot, later[slot.name]) for slot in before if slot.name in later]
-    names = {slot.name for slot, _ in both}
-    moved = _moved([slot.name for slot, _ in both], [slot.name for slot in after if slot.name in names])
-    for slot, now in both:
-        if slot.name in moved:
-            text = f"stood {_position(slot, before)}, now stands {_position(now, after)}"
-            yield pair.change("field-moved", slot.name, text, *_spots(slot, now))
+def _compare_plain(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
+    tagged = {item.name for item in (*old.tagged, *new.tagged)}
+    before = [item for item in old.plain if item.name not in tagged]
+    after = [item for item in new.plain if item.name not in tagged]
+    later = {item.name: item for item in after}
+    both = [(item, later[item.name]) for item in before if item.name in later]
+    names = {item.name for item, _ in both}
+    moved = _moved([item.name for item, _ in both], [item.name for item in after if item.name in names])
+    for item, now in both:
+        if item.name in moved:
+            text = f"was {_position(item, before)}, is now {_position(now, after)}"
+            yield pair.change("field-moved", item.name, text, *_spots(item, now))
     stays = names - moved
     for gone, come in zip(_gaps(before, stays, names), _gaps(after, stays, names), strict=True):
         renamed = _renamed(gone, come)
         both += renamed
         yield from _replaced(pair, gone, come, renamed)
-    for slot, now in both:
-        yield from _compare_slots(pair, slot, now)
+    for item, now in both:
+        yield from _compare_item(pair, item, now)
 
 
 def _moved(before: list[str], after: list[str]) -> set[str]:
-    """The names that do not stand where they did among the others."""
+    """The names that moved among the others."""
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return set(before).difference(*(before[block.a : block.a + block.size] for block in blocks))
 
 
-def _position(slot: Slot, slots: Sequence[Slot]) -> str:
-    index = slots.index(slot)
-    return f"behind {slots[index - 1].name}" if index else "first"
+def _position(item: WireItem, items: Sequence[WireItem]) -> str:
+    index = items.index(item)
+    return f"after {items[index - 1].name}" if index else "first"
 
 
-def _gaps(slots: list[Slot], stays: Collection[str], known: Collection[str]) -> list[list[Slot]]:
-    """The slots that only one side has, in runs: before, between and behind those that stay in their places."""
-    runs: list[list[Slot]] = [[]]
-    for slot in slots:
-        if slot.name in stays:
-            runs.append([])
-        elif slot.name not in known:
-            runs[-1].append(slot)
-    return runs
+def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str]) -> list[list[WireItem]]:
+    """The items that only one revision has, in groups: before, between and after those that kept their order."""
+    groups: list[list[WireItem]] = [[]]
+    for item in items:
+        if item.name in stays:
+            groups.append([])
+        elif item.name not in known:
+            groups[-1].append(item)
+    return groups
 
 
-def _renamed(gone: list[Slot], come: list[Slot]) -> list[tuple[Slot, Slot]]:
-    """Those of a run that only have another name: the same bytes in the same place."""
-    before, after = ([wire_form((slot,)) for slot in slots] for slots in (gone, come))
+def _renamed(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem, WireItem]]:
+    """The items of a group that were only renamed: the same bytes at the same position."""
+    before, after = ([wire_form((item,)) for item in items] for items in (gone, come))
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return [
-        (slot, now)
+        (item, now)
         for block in blocks
-        for slot, now in zip(gone[block.a :][: block.size], come[block.b :][: block.size], strict=True)
+        for item, now in zip(gone[block.a :][: block.size], come[block.b :][: block.size], strict=True)
     ]
 
 
-def _replaced(pair: Pair, gone: list[Slot], come: list[Slot], renamed: list[tuple[Slot, Slot]]) -> Iterator[Change]:
-    """What became of a run of fields that only one side has."""
-    for slot, now in renamed:
-        text = f"was {slot.name}; the bytes are the same"
-        yield pair.change("field-renamed", now.name, text, *_spots(slot, now))
+def _replaced(
+    pair: Pair, gone: list[WireItem], come: list[WireItem], renamed: list[tuple[WireItem, WireItem]]
+) -> Iterator[Change]:
+    """What became of a group of fields that only one revision has."""
+    for item, now in renamed:
+        text = f"was {item.name}; the bytes are the same"
+        yield pair.change("field-renamed", now.name, text, *_spots(item, now))
     if gone and come and len(renamed) < len(gone) and wire_form(tuple(gone)) == wire_form(tuple(come)):
         text = f"{_listed(gone)} became {_listed(come)}, with the same bytes"
         yield pair.change("type-same-bytes", come[0].name, text, *_spots(gone[0], come[0]))
         return
-    old_names, new_names = {slot.name for slot, _ in renamed}, {now.name for _, now in renamed}
-    for slot in gone:
-        if slot.name not in old_names:
-            spot = _spot_in(pair.new, slot.name)
-            yield pair.change("field-removed", slot.name, "the field is gone", Spot(slot.spec.place), spot)
-    for slot in come:
-        if slot.name not in new_names:
-            spot = Spot(slot.spec.place, "versions" if slot.name in pair.old.names else "name")
-            yield pair.change("field-added", slot.name, "the field is new", _spot_in(pair.old, slot.name), spot)
+    old_names, new_names = {item.name for item, _ in renamed}, {now.name for _, now in renamed}
+    for item in gone:
+        if item.name not in old_names:
+            spot = _spot_in(pair.new, item.name)
+            yield pair.change("field-removed", item.name, "the field is gone", Spot(item.spec.location), spot)
+    for item in come:
+        if item.name not in new_names:
+            spot = Spot(item.spec.location, "versions" if item.name in pair.old.names else "name")
+            yield pair.change("field-added", item.name, "the field is new", _spot_in(pair.old, item.name), spot)
 
 
 def _spot_in(owner: Owner, name: str) -> Spot:
     """Where a field would be that a version lacks: at its versions, or anywhere in its owner."""
     field = owner.field(name)
-    return Spot(field.place, "versions") if field else Spot(owner.place)
+    return Spot(field.location, "versions") if field else Spot(owner.location)
 
 
-def _listed(slots: list[Slot]) -> str:
-    return ", ".join(slot.name for slot in slots)
+def _listed(items: list[WireItem]) -> str:
+    return ", ".join(item.name for item in items)
 
 
-def _compare_tagged(pair: Pair, old: Body, new: Body) -> Iterator[Change]:
+def _compare_tagged(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
     """The fields that are tagged on both sides; the tags themselves are judged for all versions at once."""
-    before, after = ({slot.name: slot for slot in body.tagged} for body in (old, new))
-    plain = {slot.name for slot in (*old.plain, *new.plain)}
+    before, after = ({item.name: item for item in items.tagged} for items in (old, new))
+    plain = {item.name for item in (*old.plain, *new.plain)}
     for name in {**before, **after}:
         was, now = pair.old.field(name), pair.new.field(name)
         if name in plain or was is None or now is None or was.tag != now.tag:
             continue
         if name in before and name in after:
-            yield from _compare_slots(pair, before[name], after[name])
+            yield from _compare_item(pair, before[name], after[name])
         else:
             text = f"taggedVersions {was.tagged_versions} became {now.tagged_versions}"
-            spots = Spot(was.place, "taggedVersions"), Spot(now.place, "taggedVersions")
+            spots = Spot(was.location, "taggedVersions"), Spot(now.location, "taggedVersions")
             yield pair.change("tagged-versions-changed", name, text, *spots)
 
 
-def _compare_slots(pair: Pair, old: Slot, new: Slot) -> Iterator[Change]:
-    """What is different between two slots that are the same field."""
+def _compare_item(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
+    """The differences between two items that are the same field."""
     if _kind(old) != _kind(new):
         text = f"type {_type_text(old)} became {_type_text(new)}"
         is_same = wire_form((old,)) == wire_form((new,))
@@ -182,28 +184,28 @@ def _compare_slots(pair: Pair, old: Slot, new: Slot) -> Iterator[Change]:
         return
     yield from _compare_forms(pair, old, new)
     yield from _compare_attributes(pair, old, new)
-    if old.body is not None and new.body is not None:
+    if old.inner is not None and new.inner is not None:
         yield from _compare_structs(pair, old, new)
-        yield from compare_bodies(_inner_pair(pair, old, new), old.body, new.body)
+        yield from compare_items(_inner_pair(pair, old, new), old.inner, new.inner)
 
 
-def _kind(slot: Slot) -> object:
-    """What two slots must have in common to be compared further; structs may have other names."""
-    return (slot.type.is_array, slot.body is not None or slot.type.element) if slot.type else slot.body is not None
+def _kind(item: WireItem) -> object:
+    """What two items must have in common to be compared further; structs may have other names."""
+    return (item.type.is_array, item.inner is not None or item.type.element) if item.type else item.inner is not None
 
 
-def _type_text(slot: Slot) -> str:
-    if slot.type is None:
-        return f"{slot.spec.type} with named bits"
-    return f"{slot.type} ({slot.encoding})" if slot.encoding and slot.spec.encodings else str(slot.type)
+def _type_text(item: WireItem) -> str:
+    if item.type is None:
+        return f"{item.spec.type} with named bits"
+    return f"{item.type} ({item.encoding})" if item.encoding and item.spec.encodings else str(item.type)
 
 
-def _compare_forms(pair: Pair, old: Slot, new: Slot) -> Iterator[Change]:
+def _compare_forms(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
     if old.nullable != new.nullable:
-        text = "may no longer be null" if old.nullable else "may be null now"
+        text = "may no longer be null" if old.nullable else "may now be null"
         yield pair.change("nullability-changed", new.name, text, *_spots(old, new, "nullableVersions"))
     if old.compact != new.compact:
-        text = f"its length was {_length(old)}, now is {_length(new)}"
+        text = f"its length was {_length(old)}, is now {_length(new)}"
         yield pair.change("length-form-changed", new.name, text, *_spots(old, new, "flexibleVersions"))
     if old.encoding != new.encoding and old.type and new.type:
         text = f"encoding {old.encoding} became {new.encoding}"
@@ -216,12 +218,12 @@ def _compare_forms(pair: Pair, old: Slot, new: Slot) -> Iterator[Change]:
                 yield pair.change("part-changed", new.name, text, *_spots(old, new, property_))
 
 
-def _length(slot: Slot) -> str:
-    return "a varint" if slot.compact else "of fixed width"
+def _length(item: WireItem) -> str:
+    return "a varint" if item.compact else "of fixed width"
 
 
-def _compare_attributes(pair: Pair, old: Slot, new: Slot) -> Iterator[Change]:
-    """What Python, and whoever fills in the message, sees of a field."""
+def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
+    """What Python code sees of a field."""
     was, now = old.attribute, new.attribute
     if was is None or now is None:
         return
@@ -230,10 +232,10 @@ def _compare_attributes(pair: Pair, old: Slot, new: Slot) -> Iterator[Change]:
         text = f"default {_default_text(was.default)} became {_default_text(now.default)}"
         yield pair.change(rule, new.name, text, *_spots(old, new, "default"))
     if was.ignorable != now.ignorable:
-        text = "is ignorable now" if now.ignorable else "is no longer ignorable"
+        text = "is now ignorable" if now.ignorable else "is no longer ignorable"
         yield pair.change("ignorable-changed", new.name, text, *_spots(old, new, "ignorable"))
     if was.map_key != now.map_key:
-        text = "is part of the key now" if now.map_key else "is no longer part of the key"
+        text = "is now part of the key" if now.map_key else "is no longer part of the key"
         yield pair.change("map-key-changed", new.name, text, *_spots(old, new, "mapKey"))
     if was.entity_type != now.entity_type:
         text = f"entityType {was.entity_type or 'unknown'} became {now.entity_type or 'unknown'}"
@@ -248,38 +250,38 @@ def _default_text(default: object) -> str:
     return repr(default) if isinstance(default, str) else str(default)
 
 
-def _compare_structs(pair: Pair, old: Slot, new: Slot) -> Iterator[Change]:
+def _compare_structs(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
     was, now = _struct(old), _struct(new)
     if was is None or now is None or was.name == now.name:
         return
-    text = f"struct {was.name} became {now.name}; the bytes do not tell its name"
+    text = f"struct {was.name} became {now.name}; the name is not part of the bytes"
     if now.is_common:
         path = f"{_message(pair)}.{now.name}"
-        yield Change("struct-renamed", path, text, Spot(now.place), Spot(was.place), frozenset({pair.version}))
+        yield Change("struct-renamed", path, text, Spot(now.location), Spot(was.location), frozenset({pair.version}))
     else:
         yield pair.change("struct-renamed", new.name, text, *_spots(old, new, "type"))
 
 
-def _inner_pair(pair: Pair, old: Slot, new: Slot) -> Pair:
+def _inner_pair(pair: Pair, old: WireItem, new: WireItem) -> Pair:
     struct = _struct(new)
     path = f"{_message(pair)}.{struct.name}" if struct is not None and struct.is_common else f"{pair.path}.{new.name}"
     return Pair(path, _owner(old), _owner(new), pair.version)
 
 
-def _owner(slot: Slot) -> Owner:
-    struct = _struct(slot)
+def _owner(item: WireItem) -> Owner:
+    struct = _struct(item)
     if struct is None:
-        return Owner(slot.spec.place, (), frozenset(bits.name for bits in slot.spec.wire.bits))
-    return Owner.of_struct(struct.place, struct.fields)
+        return Owner(item.spec.location, (), frozenset(bits.name for bits in item.spec.wire.bits))
+    return Owner.of_struct(struct.location, struct.fields)
 
 
-def _struct(slot: Slot) -> StructSpec | None:
-    return slot.body.struct if slot.body is not None else None
+def _struct(item: WireItem) -> StructSpec | None:
+    return item.inner.struct if item.inner is not None else None
 
 
 def _message(pair: Pair) -> str:
     return pair.path.partition(".")[0]
 
 
-def _spots(old: Slot, new: Slot, property_: str = "name") -> tuple[Spot, Spot]:
-    return Spot(old.spec.place, property_), Spot(new.spec.place, property_)
+def _spots(old: WireItem, new: WireItem, property_: str = "name") -> tuple[Spot, Spot]:
+    return Spot(old.spec.location, property_), Spot(new.spec.location, property_)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kipgen.commands.compat.rule import CompatRule, Severity
-    from kipgen.language.spec import Place
+    from kipgen.language.spec import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Finding:
     """What changed, without the versions."""
     versions: frozenset[int]
     """The released versions that it touches; none if it is not about certain versions."""
-    place: Place
+    location: Location
     """In the new file; of what is gone, where it would be."""
-    was: Place
+    was: Location
     """In the old file; of what is new, where it would have been."""
     allowed: str | None = None
-    """Why it is allowed all the same, if it is."""
+    """Why it is allowed, if it is."""
 
     @property
     def text(self) -> str:
@@ -41,5 +41,7 @@ class Finding:
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings by file and place."""
-    return tuple(sorted(findings, key=lambda it: (it.place.file, it.place.line, it.place.column, it.rule.id, it.path)))
+    """The findings by file and location."""
+    return tuple(
+        sorted(findings, key=lambda it: (it.location.file, it.location.line, it.location.column, it.rule.id, it.path))
+    )

@@ -1,4 +1,4 @@
-"""What kipgen asks of git: the spec files of a revision, and all that they ever were."""
+"""What kipgen needs from git: the spec files of a revision, and all their earlier contents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FILE_MODES = ("100644", "100755")
 
 
 class GitError(Exception):
-    """Git cannot say what it is asked; the message tells why."""
+    """Git cannot give an answer; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def find_commit(path: Path, name: str) -> Commit:
     """The commit that a revision names, in the repository of a file or folder.
 
     Raises:
-        GitError: there is no repository, or no such revision in it.
+        GitError: the path is not in a repository, or the repository does not have the revision.
     """
     folder = path if path.is_dir() else path.parent
     root = folder / _run(folder, "rev-parse", "--show-cdup").decode().strip()
@@ -64,7 +64,7 @@ def find_commit(path: Path, name: str) -> Commit:
     try:
         id_ = _run(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except GitError:
-        hint = "; the clone is shallow, fetch it whole" if is_shallow else ""
+        hint = "; the clone is shallow; fetch the whole history" if is_shallow else ""
         raise GitError(f"the repository of {path} has no revision {name!r}{hint}") from None
     return Commit(root.resolve(), id_.decode().strip(), name, is_shallow)
 
@@ -90,7 +90,7 @@ def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
 
 
 def contents(commit: Commit, blobs: Iterable[str]) -> dict[str, bytes]:
-    """The contents of blobs; of one that the repository lacks, or that is too long for a spec, nothing.
+    """The contents of blobs; empty for one that the repository lacks, or that is too long for a spec.
 
     Raises:
         GitError: git fails, or all of them together are more than `MOST_BYTES`.
@@ -148,12 +148,12 @@ def past_contents(commit: Commit, paths: Iterable[str]) -> dict[str, list[PastCo
 
 def _run(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
     command = ["git", "-C", str(folder), *arguments]
-    # A hook's variables would lead to the repository that it runs for, from whatever folder it runs in.
+    # The variables of a git hook would select the hook's repository, in any folder.
     environment = {name: value for name, value in os.environ.items() if name not in _REPOSITORY_VARIABLES}
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=_SECONDS, env=environment)
     except FileNotFoundError:
-        raise GitError("git is needed to compare with a revision, and there is none; install it") from None
+        raise GitError("git is needed to compare with a revision, but it is not installed") from None
     except subprocess.TimeoutExpired:
         raise GitError(f"git {arguments[0]} takes more than {_SECONDS} seconds") from None
     if done.returncode:

@@ -1,4 +1,4 @@
-"""The history of specs as a witness: tags that some earlier revision used and that have been forgotten since."""
+"""The history of specs: tags that an earlier revision used and that have been forgotten since."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def forgotten_tags(commit: Commit, specs: Mapping[str, MessageSpec]) -> dict[str
 
 
 def _tag_uses(data: bytes) -> Iterator[_Use]:
-    """The tags of the released versions of a spec; of one that is broken, none: it never was of use."""
+    """The tags of the released versions of a spec; none for one with errors, which was never used."""
     spec = read_bytes(data, "").spec if b'"tag"' in data else None
     if spec is None:
         return
@@ -69,10 +69,10 @@ def _forgotten(
             continue
         text = f"tag {tag} was {name}'s up to commit {commit}"
         if now is None:
-            spot = Spot(space.place, "reservedTags")
-            yield Change("tag-forgotten", f"{space.path}.{name}", text, spot, Spot(space.place))
+            spot = Spot(space.location, "reservedTags")
+            yield Change("tag-forgotten", f"{space.path}.{name}", text, spot, Spot(space.location))
         else:
-            spot = Spot(now.place, "tag")
+            spot = Spot(now.location, "tag")
             yield Change("tag-reused", f"{space.path}.{now.name}", text, spot, spot)
 
 

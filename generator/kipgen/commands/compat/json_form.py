@@ -35,7 +35,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "path": finding.path,
         "change": finding.change,
         "versions": sorted(finding.versions),
-        **asdict(finding.place),
+        **asdict(finding.location),
         "before": asdict(finding.was),
         "breaks": finding.rule.breaks,
         "instead": finding.rule.instead,

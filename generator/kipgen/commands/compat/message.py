@@ -1,4 +1,4 @@
-"""Two revisions of one message: what changed, in the versions that both have and in what holds for all."""
+"""Two revisions of one message: what changed, in the versions that both have and in all versions at once."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.change import Change, Spot, merged
-from kipgen.commands.compat.fields import Owner, Pair, compare_bodies
-from kipgen.commands.compat.form import body_of
+from kipgen.commands.compat.fields import Owner, Pair, compare_items
 from kipgen.commands.compat.tags import compare_tags
+from kipgen.commands.compat.wire_items import wire_items
 from kipgen.language.versions import Versions
-from kipgen.resolve.layout import lay_out
+from kipgen.resolve.wire import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
     """What the messages say about themselves."""
 
     def change(rule: str, property_: str, text: str, versions: Versions = Versions.NONE) -> Change:
-        spots = Spot(new.place, property_), Spot(old.place, property_)
+        spots = Spot(new.location, property_), Spot(old.location, property_)
         return Change(rule, new.name, text, *spots, frozenset(versions.each()))
 
     before, after = old.valid_versions, new.valid_versions
@@ -55,7 +55,7 @@ def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
     elif not after.is_empty:
         yield change("versions-added", "validVersions", f"validVersions none became {after}")
     if new.latest_version_unstable and not old.latest_version_unstable and after.highest <= before.highest:
-        text = f"version {after.highest} was released and is called unstable now"
+        text = f"version {after.highest} was released and is now called unstable"
         yield change("released-made-unstable", "latestVersionUnstable", text)
 
 
@@ -64,11 +64,11 @@ def _compare_versions(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
     common = old.valid_versions.intersect(new.valid_versions)
     # One change is one finding: lengths and tag sections are compared as if the flexible versions were the same.
     aligned = replace(new, flexible_versions=old.flexible_versions)
-    owners = Owner.of_struct(old.place, old.fields), Owner.of_struct(new.place, new.fields)
+    owners = Owner.of_struct(old.location, old.fields), Owner.of_struct(new.location, new.fields)
     for version in common.each():
         if (version in old.flexible_versions) != (version in new.flexible_versions):
             text = f"flexibleVersions {old.flexible_versions} became {new.flexible_versions}"
-            spots = Spot(new.place, "flexibleVersions"), Spot(old.place, "flexibleVersions")
+            spots = Spot(new.location, "flexibleVersions"), Spot(old.location, "flexibleVersions")
             yield Change("flexible-versions-changed", new.name, text, *spots, frozenset({version}))
-        bodies = body_of(lay_out(old, version)), body_of(lay_out(aligned, version))
-        yield from compare_bodies(Pair(new.name, *owners, version), *bodies)
+        items = wire_items(resolve(old, version)), wire_items(resolve(aligned, version))
+        yield from compare_items(Pair(new.name, *owners, version), *items)

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from kipgen.commands.compat.finding import Finding
 from kipgen.commands.compat.message import compare_messages
 from kipgen.commands.compat.rules import BY_ID
-from kipgen.language.spec import Place
+from kipgen.language.spec import Location
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kipgen.commands.compat.change import Change, Spot
     from kipgen.language.spec import MessageSpec
-    from kipgen.reading.draft import Draft, Part
+    from kipgen.reading.draft import Draft, SpecPart
 
 
 @dataclass(frozen=True)
 class Revision:
-    """One spec without errors, as it was or as it is."""
+    """One spec without errors, old or new."""
 
     file: str
     """As findings name it."""
@@ -31,17 +31,17 @@ class Revision:
     spec: MessageSpec
     draft: Draft
 
-    def place(self, spot: Spot) -> Place:
+    def location(self, spot: Spot) -> Location:
         """Where a spot is in the file."""
         part = self._parts.get(spot.name)
-        return part.place(spot.property) if part is not None else spot.name
+        return part.location(spot.property) if part is not None else spot.name
 
     @cached_property
-    def _parts(self) -> dict[Place, Part]:
+    def _parts(self) -> dict[Location, SpecPart]:
         parts = [self.draft.part]
-        for body in self.draft.bodies:
-            parts += (body.part, *(field.part for field in body.fields))
-        return {part.place(): part for part in parts}
+        for struct in self.draft.structs:
+            parts += (struct.part, *(field.part for field in struct.fields))
+        return {part.location(): part for part in parts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Matched:
 
 
 def match(old: Sequence[Revision], new: Sequence[Revision]) -> tuple[list[Matched], list[Revision]]:
-    """The messages that both sides have, and the old ones that are gone.
+    """The messages that both revisions have, and the old ones that were removed.
 
     Messages belong together by their name; of the others, those that alone have their type and apiKey on both sides,
     and two that alone are left.
@@ -80,7 +80,7 @@ def _number(spec: MessageSpec) -> tuple[str, int | None]:
 
 
 def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path) -> list[Finding]:
-    """All that is found between two sets of specs.
+    """All findings between two sets of specs.
 
     Args:
         matched: the messages in both.
@@ -93,9 +93,11 @@ def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path)
     ]
     rule = BY_ID["message-removed"]
     for revision in gone:
-        place = Place(str(folder / revision.relative), 1, 1)
+        location = Location(str(folder / revision.relative), 1, 1)
         text = f"{revision.spec.name} is gone"
-        found.append(Finding(rule, rule.severity, revision.spec.name, text, frozenset(), place, revision.spec.place))
+        found.append(
+            Finding(rule, rule.severity, revision.spec.name, text, frozenset(), location, revision.spec.location)
+        )
     return found
 
 
@@ -109,8 +111,8 @@ def judged(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:
         path=change.path,
         change=change.text,
         versions=change.versions,
-        place=pair.new.place(change.new),
-        was=pair.old.place(change.old),
+        location=pair.new.location(change.new),
+        was=pair.old.location(change.old),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["wire", "source", "notice"]
-"""Who notices: peers that speak a released version; code that uses the generated classes; only a careful reader."""
+"""Who is affected: peers that use a released version; code that uses the generated classes; nobody directly."""
 
 SEVERITIES: tuple[Severity, ...] = ("wire", "source", "notice")
 """From the worst to the mildest."""
@@ -27,9 +27,9 @@ class CompatRule:
     id: str
     severity: Severity
     summary: str
-    """What must not be done, or is worth knowing."""
+    """What is required, or worth knowing."""
     breaks: str
-    """Why that breaks whom."""
+    """Whom the change breaks, and why."""
     instead: str
     """What to do instead."""
     good: Revisions

@@ -1,4 +1,4 @@
-"""The rules that `kipgen compat` judges changes by, the worst first."""
+"""The rules by which `kipgen compat` judges changes, the worst first."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ def _change(old: str | tuple[str, ...], new: str | tuple[str, ...]) -> Revisions
 ALL = (
     _wire(
         "message-removed",
-        summary="A message stays. One that is no longer spoken gets validVersions none, which keeps its name and key.",
-        breaks="peers that still send it are not understood, and its apiKey looks free for something else",
+        summary="A message stays. One that is no longer used gets validVersions none, which keeps its name and key.",
+        breaks="peers that still send it are not understood, and its apiKey looks free for another message",
         instead='keep the file, with "validVersions": "none"',
         good=_change((spec(), spec(name="Other")), (spec(), spec(name="Other", valid="none"))),
         bad=_change((spec(), spec(name="Other")), spec()),
     ),
     _wire(
         "message-type-changed",
-        summary="The type of a message stays.",
-        breaks="requests, responses and records stand behind different headers, so peers misread what is sent",
+        summary="The type of a message does not change.",
+        breaks="requests, responses and records follow different headers, so peers misread what is sent",
         instead="make a new message",
         good=_change(spec(type_="header"), spec(type_="header")),
         bad=_change(spec(type_="header"), spec(type_="data")),
     ),
     _wire(
         "api-key-changed",
-        summary="The apiKey of a message stays.",
-        breaks="peers know the message by its old number, and take the new one for another message or for none",
-        instead="keep the apiKey; give new messages new ones",
+        summary="The apiKey of a message does not change.",
+        breaks="peers know the message by its old number, and take the new number for another message or reject it",
+        instead="keep the apiKey; give new messages new keys",
         good=_change(_request(), _request(valid="0-4")),
         bad=_change(_request(), _request().replace("900", "901")),
     ),
     _wire(
         "flexible-versions-changed",
         summary="A released version stays flexible or inflexible; new versions may become flexible (KIP-482).",
-        breaks="peers expect fixed lengths where varints stand, or the reverse, and tag sections where none are",
+        breaks="peers expect fixed lengths instead of varints, or the reverse, and tag sections where there are none",
         instead="let flexibleVersions start with the first version that is not released yet",
         good=_change(spec(flexible="none"), spec(flexible="4+", valid="0-4")),
         bad=_change(spec(flexible="none"), spec(flexible="3+")),
@@ -65,23 +65,23 @@ ALL = (
     _wire(
         "highest-version-lowered",
         summary="The highest version stays or rises.",
-        breaks="peers that have agreed on the version are refused, and records written in it can no longer be read",
-        instead="keep the version; a new one may undo what it did",
+        breaks="peers that have agreed on the version are rejected, and records written in it can no longer be read",
+        instead="keep the version; a new version may undo its changes",
         good=_change(spec(valid="0-3"), spec(valid="0-4")),
         bad=_change(spec(valid="0-3"), spec(valid="0-2")),
     ),
     _wire(
         "lowest-version-lowered",
-        summary="A version that was given up does not come back.",
-        breaks="peers that once spoke the version may have other bytes for it; nothing here shows what they were",
-        instead="leave validVersions, or bring the version back just as it was and allow this finding",
+        summary="A version that was dropped does not come back.",
+        breaks="peers that once used the version may have other bytes for it, and these revisions do not show them",
+        instead="leave validVersions unchanged, or bring the version back exactly as it was and allow this finding",
         good=_change(spec(valid="1-3"), spec(valid="1-4")),
         bad=_change(spec(valid="1-3"), spec(valid="0-3")),
     ),
     _wire(
         "field-removed",
         summary="A plain field stays in the released versions; it may end with the last of them.",
-        breaks="peers still send its bytes, which are then taken for the next field's",
+        breaks="peers still send its bytes, which are then read as the next field",
         instead='let its versions end with the last released one, as in "versions": "0-3"',
         good=_change(spec(ALPHA, _BETA), spec(ALPHA, field_of("int32", "Beta", versions="0-3"), valid="0-4")),
         bad=_change(spec(ALPHA, _BETA), spec(ALPHA)),
@@ -89,22 +89,22 @@ ALL = (
     _wire(
         "field-added",
         summary="A new plain field starts with a new version; only tagged fields are added to released ones (KIP-482).",
-        breaks="peers do not send its bytes, so the next field's are taken for it",
+        breaks="peers do not send its bytes, so the bytes of the next field are read instead",
         instead="let its versions start with the first one that is not released, or make it a tagged field",
         good=_change(spec(ALPHA), spec(ALPHA, _BETA_IN_4, valid="0-4")),
         bad=_change(spec(ALPHA), spec(ALPHA, _BETA)),
     ),
     _wire(
         "field-moved",
-        summary="Plain fields keep their order, even those of one type.",
-        breaks="peers send the fields in the old order, so each is taken for the other",
-        instead="put the fields back in their order; no version can reorder fields that it shares with released ones",
+        summary="Plain fields keep their order, even those of the same type.",
+        breaks="peers send the fields in the old order, so each is read as another",
+        instead="restore the order; fields that exist in released versions cannot be reordered in a new one",
         good=_change(spec(ALPHA, _BETA), spec(ALPHA, _BETA)),
         bad=_change(spec(ALPHA, _BETA), spec(_BETA, ALPHA)),
     ),
     _wire(
         "type-changed",
-        summary="A field keeps its type; what is of another type is another field.",
+        summary="A field keeps its type; a value of another type is another field.",
         breaks="peers send the bytes of the old type",
         instead="end the field with the last released version and add a field of the new type with a new version",
         good=_change(
@@ -115,8 +115,8 @@ ALL = (
     ),
     _wire(
         "nullability-changed",
-        summary="Released versions keep what may be null; a tagged field keeps it for ever (KIP-482).",
-        breaks="the side that does not know of null refuses it, and structs get or lose the byte that tells it",
+        summary="Released versions keep what may be null; a tagged field keeps it forever (KIP-482).",
+        breaks="the side that does not expect null rejects it, and structs gain or lose the byte that marks null",
         instead="let nullableVersions change with a version that is not released",
         good=_change(spec(field_of("string")), spec(field_of("string", nullableVersions="4+"), valid="0-4")),
         bad=_change(spec(field_of("string", nullableVersions="0+")), spec(field_of("string"))),
@@ -124,7 +124,7 @@ ALL = (
     _wire(
         "length-form-changed",
         summary="The flexibleVersions of a field stay in released versions.",
-        breaks="peers expect a length of fixed width where a varint stands, or the reverse",
+        breaks="peers expect a length of fixed width instead of a varint, or the reverse",
         instead=_NEW_VERSION,
         good=_change(
             spec(field_of("string", flexibleVersions="none")), spec(field_of("string", flexibleVersions="4+"))
@@ -144,15 +144,15 @@ ALL = (
     _wire(
         "tag-changed",
         summary="A tagged field keeps its tag.",
-        breaks="peers send the field under its old tag, where it is no longer looked for",
+        breaks="peers send the field under its old tag, which is no longer read as this field",
         instead="keep the tag",
         good=_change(spec(_tagged()), spec(_tagged(), _tagged("Beta", 1))),
         bad=_change(spec(_tagged(tag=0)), spec(_tagged(tag=1), more='"reservedTags": [0]')),
     ),
     _wire(
         "tag-reused",
-        summary="A tag belongs to its field for ever, even when the field is gone (KIP-482).",
-        breaks="peers still send the old field under this tag, and its bytes are taken for the new one's",
+        summary="A tag belongs to its field forever, even after the field is removed (KIP-482).",
+        breaks="peers still send the old field under this tag, and its bytes are read as the new field",
         instead="choose a tag that was never used, and list the old one in reservedTags. "
         "If only the name is new, keep the old one, or allow this finding",
         good=_change(spec(_tagged("Alpha", 0)), spec(_tagged("Beta", 1), more='"reservedTags": [0]')),
@@ -160,16 +160,16 @@ ALL = (
     ),
     _wire(
         "tag-forgotten",
-        summary="The tag of a field that is gone is listed in reservedTags.",
-        breaks="nothing keeps the tag from being used again, while older peers still send what it meant",
-        instead="list it in reservedTags of what the field belonged to: the message, or the struct",
+        summary="The tag of a removed field is listed in reservedTags.",
+        breaks="nothing prevents the tag from being used again, while older peers still send the removed field",
+        instead="list it in the reservedTags of the message or struct that had the field",
         good=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
         bad=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA)),
     ),
     _wire(
         "tagged-and-plain",
-        summary="In a released version a field stays tagged, or stays plain.",
-        breaks="peers look for it in the other place, and take the bytes there for something else",
+        summary="In a released version, a tagged field stays tagged and a plain one stays plain.",
+        breaks="peers expect the field where it was, and misread the bytes that are there now",
         instead='change it with a new version, as in "versions": "0+", "taggedVersions": "4+"',
         good=_change(spec(field_of("int32")), spec(field_of("int32", taggedVersions="4+", tag=0), valid="0-4")),
         bad=_change(spec(field_of("int32", versions="2+")), spec(_tagged())),
@@ -177,15 +177,15 @@ ALL = (
     _wire(
         "tagged-versions-changed",
         summary="A tag keeps the released versions in which it is valid.",
-        breaks="a strict reader refuses a tag that it knows from other versions only",
-        instead="put taggedVersions back; a field for more versions gets a tag of its own",
+        breaks="a strict reader rejects a tag that it knows only from other versions",
+        instead="restore taggedVersions; for more versions, add a field with a tag of its own",
         good=_change(spec(_tagged(versions="2+")), spec(_tagged(versions="2+"), valid="0-4")),
         bad=_change(spec(_tagged(versions="3+")), spec(_tagged(versions="2+"))),
     ),
     _wire(
         "tagged-default-changed",
         summary="A tagged field keeps its default: it is left out where it has that value (KIP-482).",
-        breaks="peers leave the field out to say the old default, and the new one is understood",
+        breaks="peers leave the field out to send the old default, and the new default is read",
         instead="keep the default, or make a new field with a new tag",
         good=_change(spec(_tagged(default="0")), spec(_tagged())),
         bad=_change(spec(_tagged()), spec(_tagged(default="-1"))),
@@ -193,7 +193,7 @@ ALL = (
     _wire(
         "part-changed",
         summary="The parts of a layout keep their sizes, counts, bits, checksums and constants in released versions.",
-        breaks="bytes that were written before, or by others, no longer fit",
+        breaks="bytes that were written earlier, or by others, can no longer be read",
         instead=_NEW_VERSION,
         good=_change(
             layout(field_of("bytes", size="int16")), layout(field_of("bytes", size="int16", about="A letter."))
@@ -202,25 +202,25 @@ ALL = (
     ),
     _source(
         "message-renamed",
-        summary="A message keeps its name; bytes do not tell it, code does.",
+        summary="A message keeps its name: code depends on it, although bytes do not.",
         breaks="code that imports its class, and JSON that names it",
-        instead="keep the name, or allow this finding and tell users of the package",
+        instead="keep the name, or allow this finding and inform users of the package",
         good=_change(_request(), _request()),
         bad=_change(_request(), _request().replace("ProbeRequest", "TrialRequest")),
     ),
     _source(
         "struct-renamed",
-        summary="A struct keeps its name; bytes do not tell it, code does.",
+        summary="A struct keeps its name: code depends on it, although bytes do not.",
         breaks="code that imports its class",
-        instead="keep the name, or allow this finding and tell users of the package",
+        instead="keep the name, or allow this finding and inform users of the package",
         good=_change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Inner", fields=[LEAF]))),
         bad=_change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Other", fields=[LEAF]))),
     ),
     _source(
         "type-same-bytes",
         summary="A field keeps its type even where another has the same bytes.",
-        breaks="code that fills in or reads the attribute, which has another type now",
-        instead="keep the type, or allow this finding and tell users of the package. An integer is widened that way, "
+        breaks="code that sets or reads the attribute, which now has another type",
+        instead="keep the type, or allow this finding and inform users of the package. An integer is widened that way, "
         "with the encoding of its old width in the released versions (KIP-625)",
         good=_change(spec(field_of("[]int32")), spec(field_of("[]int32"), valid="0-4")),
         bad=_change(
@@ -230,46 +230,46 @@ ALL = (
     _source(
         "default-changed",
         summary="A plain field keeps its default.",
-        breaks="code that relies on it: it sends another value where it gives none",
-        instead="keep the default, or allow this finding and tell users of the package",
+        breaks="code that relies on it: where it sets no value, it now sends another one",
+        instead="keep the default, or allow this finding and inform users of the package",
         good=_change(spec(field_of("int32")), spec(field_of("int32", default="0x0"))),
         bad=_change(spec(field_of("int32")), spec(field_of("int32", default="-1"))),
     ),
     _notice(
         "message-retired",
-        summary="A message without versions is no longer spoken; its name and key stay taken.",
-        breaks="peers that speak nothing newer are refused",
+        summary="A message without versions is no longer used; its name and key stay taken.",
+        breaks="peers without a newer version are rejected",
         instead="make sure that no supported peer needs it",
         good=_change(_request(), _request(valid="0-4")),
         bad=_change(_request(), _request(valid="none")),
     ),
     _notice(
         "lowest-version-raised",
-        summary="Old versions may be given up, when nobody speaks them any more.",
-        breaks="peers that speak nothing newer are refused, and records written in them can no longer be read",
+        summary="Old versions may be dropped once nobody uses them.",
+        breaks="peers without a newer version are rejected, and records written in them can no longer be read",
         instead="make sure that no supported peer needs them",
         good=_change(spec(valid="0-3"), spec(valid="0-4")),
         bad=_change(spec(valid="0-3"), spec(valid="1-3")),
     ),
     _notice(
         "versions-added",
-        summary="New versions are what changes are made in.",
+        summary="Changes are made in new versions.",
         breaks="nobody: peers agree on a version that both know",
-        instead="go on",
+        instead="nothing to do",
         good=_change(spec(valid="0-3"), spec(valid="0-3")),
         bad=_change(spec(valid="0-3"), spec(ALPHA, _BETA_IN_4, valid="0-4")),
     ),
     _notice(
         "released-made-unstable",
-        summary="A version that was released is not called unstable afterwards.",
-        breaks="nobody yet, but changes of the version will pass unseen from now on",
+        summary="A released version is not called unstable afterwards.",
+        breaks="nobody yet, but from now on changes of the version are not reported",
         instead="call a new version unstable",
         good=_change(_request(), _request(', "latestVersionUnstable": true', valid="0-4")),
         bad=_change(_request(), _request(', "latestVersionUnstable": true')),
     ),
     _notice(
         "field-renamed",
-        summary="A plain field may have another name in the same place: bytes do not tell names.",
+        summary="A plain field may be renamed without moving: names are not part of the bytes.",
         breaks="code that uses the attribute, and JSON with the key; peers only if the meaning changes too",
         instead="keep the name if you can; a new meaning needs a new field in a new version",
         good=_change(spec(ALPHA), spec(ALPHA)),
@@ -277,7 +277,7 @@ ALL = (
     ),
     _notice(
         "tagged-field-removed",
-        summary="A tagged field may go, if its tag stays reserved.",
+        summary="A tagged field may be removed if its tag is reserved.",
         breaks="code that uses the attribute; what older peers send is kept among the unknown tagged fields",
         instead="make sure that nobody needs the value",
         good=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA, _tagged("Beta"))),
@@ -301,8 +301,8 @@ ALL = (
     ),
     _notice(
         "map-key-changed",
-        summary="What an array's elements are found by has no effect on bytes.",
-        breaks="code that takes the key for unique",
+        summary="The key of an array's elements has no effect on bytes.",
+        breaks="code that assumes that the key is unique",
         instead="make sure that this is what you want",
         good=_change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Inner", fields=[LEAF]), valid="0-4")),
         bad=_change(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kipgen.commands.compat.finding import Finding
     from kipgen.commands.compat.rule import CompatRule, Severity
-    from kipgen.language.spec import Place
+    from kipgen.language.spec import Location
 
 _LEVELS: dict[Severity, str] = {"wire": "error", "source": "warning", "notice": "note"}
 _POSITIONS = {rule.id: number for number, rule in enumerate(ALL)}
@@ -59,7 +59,7 @@ def _result(finding: Finding) -> dict[str, object]:
         "message": {"text": text},
         "locations": [
             {
-                "physicalLocation": _location(finding.place),
+                "physicalLocation": _location(finding.location),
                 "logicalLocations": [{"fullyQualifiedName": finding.path}],
             }
         ],
@@ -70,10 +70,10 @@ def _result(finding: Finding) -> dict[str, object]:
     return result
 
 
-def _location(place: Place) -> dict[str, object]:
-    path = PurePath(place.file)
+def _location(location: Location) -> dict[str, object]:
+    path = PurePath(location.file)
     uri = Path(path).as_uri() if path.is_absolute() else quote(path.as_posix())
     return {
         "artifactLocation": {"uri": uri},
-        "region": {"startLine": place.line, "startColumn": place.column},
+        "region": {"startLine": location.line, "startColumn": location.column},
     }

@@ -10,7 +10,7 @@ from kipgen.commands.compat.change import Change, Spot
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.language.spec import FieldSpec, MessageSpec, Place
+    from kipgen.language.spec import FieldSpec, Location, MessageSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class TagSpace:
 
     path: str
     """By names, as in problems: of an inline struct that of its field, of a common one the message's and its own."""
-    place: Place
+    location: Location
     fields: tuple[FieldSpec, ...]
     reserved: tuple[int, ...]
 
@@ -41,7 +41,7 @@ def tag_spaces(message: MessageSpec) -> Iterator[TagSpace]:
 
 
 def _message_space(message: MessageSpec) -> TagSpace:
-    return TagSpace(message.name, message.place, message.fields, message.reserved_tags)
+    return TagSpace(message.name, message.location, message.fields, message.reserved_tags)
 
 
 def _pairs(
@@ -63,7 +63,7 @@ def _pairs(
 def _struct_space(message: MessageSpec, around: TagSpace, field: FieldSpec) -> TagSpace:
     struct = message.struct(field.type.element)
     path = f"{message.name}.{struct.name}" if struct.is_common else f"{around.path}.{field.name}"
-    return TagSpace(path, struct.place, struct.fields, struct.reserved_tags)
+    return TagSpace(path, struct.location, struct.fields, struct.reserved_tags)
 
 
 def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace) -> Iterator[Change]:
@@ -76,33 +76,33 @@ def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace) -> Itera
 
 def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[int]) -> Iterator[Change]:
     """What became of one tag of a field that is tagged in some released versions."""
-    spot, taken = Spot(field.place, "tag"), new.by_tag.get(tag)
+    spot, taken = Spot(field.location, "tag"), new.by_tag.get(tag)
     same = next((now for now in new.fields if now.name == field.name), None)
     if taken is not None and taken.name != field.name:
         text = f"tag {tag} was {field.name}'s"
-        yield Change("tag-reused", f"{new.path}.{taken.name}", text, Spot(taken.place, "tag"), spot, versions)
+        yield Change("tag-reused", f"{new.path}.{taken.name}", text, Spot(taken.location, "tag"), spot, versions)
     elif taken is None and same is not None and same.tag is not None:
         text = f"tag {tag} became {same.tag}"
-        yield Change("tag-changed", f"{new.path}.{same.name}", text, Spot(same.place, "tag"), spot, versions)
+        yield Change("tag-changed", f"{new.path}.{same.name}", text, Spot(same.location, "tag"), spot, versions)
     elif taken is None and not _is_plain(same, versions):
         is_reserved = tag in new.reserved
         rule = "tagged-field-removed" if is_reserved else "tag-forgotten"
         text = f"the field with tag {tag} is gone{'' if is_reserved else ', and its tag is not reserved'}"
-        yield Change(rule, f"{new.path}.{field.name}", text, Spot(new.place, "reservedTags"), spot, versions)
+        yield Change(rule, f"{new.path}.{field.name}", text, Spot(new.location, "reservedTags"), spot, versions)
 
 
 def _is_plain(field: FieldSpec | None, versions: frozenset[int]) -> bool:
-    """Whether a field without a tag stands in one of these versions, which is a finding about the version."""
+    """Whether one of these versions has the field without a tag, which is a finding about the version."""
     return field is not None and any(version in field.versions for version in versions)
 
 
 def _compare_reserved(old: TagSpace, new: TagSpace) -> Iterator[Change]:
-    spot = Spot(old.place, "reservedTags")
+    spot = Spot(old.location, "reservedTags")
     for tag in old.reserved:
         field = new.by_tag.get(tag)
         if field is not None:
             text = f"tag {tag} was reserved: it once was another field's"
-            yield Change("tag-reused", f"{new.path}.{field.name}", text, Spot(field.place, "tag"), spot)
+            yield Change("tag-reused", f"{new.path}.{field.name}", text, Spot(field.location, "tag"), spot)
         elif tag not in new.reserved:
             text = f"tag {tag} is no longer reserved"
-            yield Change("tag-forgotten", new.path, text, Spot(new.place, "reservedTags"), spot)
+            yield Change("tag-forgotten", new.path, text, Spot(new.location, "reservedTags"), spot)

@@ -60,7 +60,7 @@ def _finding_lines(finding: Finding) -> Iterator[Text]:
 
 def _headline(finding: Finding) -> Text:
     return Text.assemble(
-        printable_line(f"{finding.place}: "),
+        printable_line(f"{finding.location}: "),
         (printable_line(finding.path), "bold"),
         ": ",
         (finding.rule.id, _COLOURS[finding.severity]),

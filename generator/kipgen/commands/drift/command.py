@@ -36,7 +36,7 @@ def drift(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if there is anything."""
+    """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs."""
     from kipgen.commands.drift.differences import compare
     from kipgen.commands.drift.jars import JarError, read_release
 
@@ -66,7 +66,7 @@ def _specs(folder: Path) -> dict[Path, Draft]:
     errors = [problem for problem in problems if problem.severity == "error"]
     print_problems(errors)
     if errors:
-        fail(f"{folder}: the specs must be without errors to be compared")
+        fail(f"{folder}: specs with errors cannot be compared")
     return {Path(one.file): one.draft for one in checked if one.draft is not None}
 
 
@@ -80,11 +80,11 @@ def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Publi
             refused = True
             print_problems(outcome.problems)
             refusal = (f"not written: {one_line(outcome.file)}", "red")
-            ERR.print(Text.assemble(refusal, ": Kafka's facts beside ours break a rule"))
+            ERR.print(Text.assemble(refusal, ": Kafka's facts and ours together break a rule"))
         else:
             ERR.print(f"wrote {one_line(outcome.file)}")
         for text in outcome.unexplained:
-            note = f"{one_line(text)}: has no about yet; say in your own words what it means"
+            note = f"{one_line(text)}: has no about yet; describe it in your own words"
             ERR.print(Text(note, "yellow"))
     return refused
 
@@ -102,13 +102,13 @@ def _lines(differences: Sequence[Difference]) -> Iterator[str]:
     from kipgen.commands.drift.differences import ORDER, WHOLE, value_text
 
     for one in differences:
-        where = f"{one.place}: "
+        where = f"{one.location}: "
         if one.fact in WHOLE:
             side, facts = ("the specs", one.ours) if one.ours is not None else ("Kafka", one.kafka)
             name = f"{one.path} " if one.path else ""
             assert isinstance(facts, dict)
-            told = ", ".join(f"{key} {value}" for key, value in facts.items())
-            yield f"{where}{name}only in {side} ({one.fact}: {told})"
+            listed = ", ".join(f"{key} {value}" for key, value in facts.items())
+            yield f"{where}{name}only in {side} ({one.fact}: {listed})"
         else:
             ours = "none" if one.ours is None else value_text(one.ours)
             kafka = "none" if one.kafka is None else value_text(one.kafka)

@@ -1,4 +1,4 @@
-"""Our specs beside those of a Kafka release: every fact that only one side has, or that differs."""
+"""Our specs compared with those of a Kafka release: every fact that differs, or that only one of them has."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 from kipgen.commands.drift.facts import PROPERTIES, Node, Value, nodes
 from kipgen.commands.drift.jars import Published
-from kipgen.language.spec import Place
+from kipgen.language.spec import Location
 from kipgen.reading.draft import Draft
 
 WHOLE = ("message", "struct", "field")
-"""What one side may lack altogether."""
+"""What may be missing as a whole."""
 ORDER = "order"
 """The fact that says which of the fields that both sides have come first."""
 
@@ -31,8 +31,8 @@ class Difference:
     """What our spec says; None if it says nothing, so that the language's default holds. Of a whole, its facts."""
     kafka: Value | None
     """Likewise what Kafka says."""
-    place: Place
-    """Where it stands in our spec; of what our specs lack, where it stands in the jar."""
+    location: Location
+    """The location in our spec; if our specs lack it, the location in the jar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +95,22 @@ def differences(ours: Draft | None, kafka: Draft | None) -> Iterator[Difference]
 
 
 def _in_order(left: Mapping[str, Node], right: Mapping[str, Node]) -> Iterator[str]:
-    """The paths of both, those of the right alone behind what is before them there."""
-    behind: dict[str, list[str]] = {"": []}
+    """The paths of both; a path that only the right has follows the path before it there."""
+    following: dict[str, list[str]] = {"": []}
     last = ""
     for path in right:
         if path in left:
             last = path
         else:
-            behind.setdefault(last, []).append(path)
+            following.setdefault(last, []).append(path)
     for path in left or right:
         yield path
         if left:
-            yield from behind.get(path, ())
+            yield from following.get(path, ())
 
 
 def _is_within_a_whole(path: str, left: Mapping[str, Node], right: Mapping[str, Node]) -> bool:
-    """Whether what is around it is missing too, so that this says nothing new."""
+    """Whether its container is missing too, so that reporting it adds nothing."""
     if not path:
         return False
     outer, dot, _ = path.rpartition(".")
@@ -123,7 +123,7 @@ def _whole(message: str, mine: Node | None, yours: Node | None) -> Difference:
     assert node is not None
     mine_facts = dict(_plain(mine.facts)) if mine is not None else None
     your_facts = dict(_plain(yours.facts)) if yours is not None else None
-    return Difference(message, node.path, node.kind, mine_facts, your_facts, node.part.place())
+    return Difference(message, node.path, node.kind, mine_facts, your_facts, node.part.location())
 
 
 def _plain(facts: Mapping[str, Value]) -> Iterable[tuple[str, str]]:
@@ -133,14 +133,14 @@ def _plain(facts: Mapping[str, Value]) -> Iterable[tuple[str, str]]:
 def _of_one(message: str, mine: Node, yours: Node) -> Iterator[Difference]:
     for name in PROPERTIES:
         if mine.facts.get(name) != yours.facts.get(name):
-            place = mine.part.place(name)
-            yield Difference(message, mine.path, name, mine.facts.get(name), yours.facts.get(name), place)
+            location = mine.part.location(name)
+            yield Difference(message, mine.path, name, mine.facts.get(name), yours.facts.get(name), location)
     both = set(mine.children) & set(yours.children)
     shared = [path for path in mine.children if path in both]
     theirs = [path for path in yours.children if path in both]
     if shared != theirs:
-        place = mine.part.place("fields")
-        yield Difference(message, mine.path, ORDER, _names(shared), _names(theirs), place)
+        location = mine.part.location("fields")
+        yield Difference(message, mine.path, ORDER, _names(shared), _names(theirs), location)
 
 
 def _names(paths: list[str]) -> list[str]:

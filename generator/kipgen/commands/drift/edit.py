@@ -1,4 +1,4 @@
-"""Changes to the text of a spec that leave every other character as it is: comments, order and layout."""
+"""Changes to the text of a spec that keep every other character: comments, order and spacing."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/|[\[\]{}]|[,:]|[^\s\[\]{}",:/]+', re.DOTALL)
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)?[ \t]*(?=[\r\n]|\Z)")
-_COMMA_BEHIND = re.compile(r"(?:\s|//[^\r\n]*|/\*.*?\*/)*,", re.DOTALL)
+_COMMA_AFTER = re.compile(r"(?:\s|//[^\r\n]*|/\*.*?\*/)*,", re.DOTALL)
 _COMMA_BEFORE = re.compile(r",\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Some characters of a text, and what is to stand there."""
+    """A range of characters in a text, and their replacement."""
 
     start: int
     end: int
@@ -22,7 +22,7 @@ class Edit:
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
-    """The text with all edits, which must not overlap; of several at one place the first comes first."""
+    """The text with all edits, which must not overlap; of several at one offset the first comes first."""
     pieces, done = [], 0
     for edit in sorted(edits, key=lambda it: it.start):
         pieces += [text[done : edit.start], edit.text]
@@ -31,7 +31,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
 
 
 def value_end(text: str, start: int) -> int:
-    """The offset behind the JSON value that starts at an offset; the text must be that of a spec that was read."""
+    """The offset after the JSON value that starts at an offset; the text must be that of a spec that was read."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         if token[0] in "{[":
@@ -44,37 +44,37 @@ def value_end(text: str, start: int) -> int:
 
 
 def replacement(text: str, start: int, value: str) -> Edit:
-    """Put another value where one starts."""
+    """Replace the value that starts at an offset."""
     return Edit(start, value_end(text, start), value)
 
 
 def removal(text: str, key_start: int, value_start: int) -> Edit | None:
-    """Take out a property with the comma before it; None where a comment stands between the two."""
+    """Remove a property with the comma before it; None if a comment is between the two."""
     comma = _COMMA_BEFORE.search(text, 0, key_start)
     return Edit(comma.start(), value_end(text, value_start), "") if comma else None
 
 
-def insertion_behind(text: str, start: int, items: Iterable[str], separator: str) -> list[Edit]:
-    """Put elements or properties behind the one whose value starts at an offset.
+def insertion_after(text: str, start: int, items: Iterable[str], separator: str) -> list[Edit]:
+    """Insert elements or properties after the one whose value starts at an offset.
 
     Args:
         text: the spec.
-        start: where the value starts that they go behind.
+        start: where that value starts.
         items: their texts.
-        separator: what stands before each of them, behind the comma: a space, or a line break and an indentation.
+        separator: what comes before each of them, after the comma: a space, or a line break and an indentation.
     """
     end = value_end(text, start)
-    comma = _COMMA_BEHIND.match(text, end)
+    comma = _COMMA_AFTER.match(text, end)
     at = comma.end() if comma else end
     line = _REST_OF_LINE.match(text, at) if "\n" in separator else None
-    behind = line.end() if line else at
+    after = line.end() if line else at
     if comma:
-        return [Edit(behind, behind, "".join(f"{separator}{item}," for item in items))]
-    return [Edit(end, end, ","), Edit(behind, behind, ",".join(f"{separator}{item}" for item in items))]
+        return [Edit(after, after, "".join(f"{separator}{item}," for item in items))]
+    return [Edit(end, end, ","), Edit(after, after, ",".join(f"{separator}{item}" for item in items))]
 
 
 def insertion_first(text: str, list_start: int, items: Iterable[str], separator: str, outer: str) -> Edit:
-    """Put elements before all others of a list.
+    """Insert elements before all others of a list.
 
     Args:
         text: the spec.
@@ -91,7 +91,7 @@ def insertion_first(text: str, list_start: int, items: Iterable[str], separator:
 
 
 def _past_gap(text: str, at: int) -> int:
-    """Where the first token is that is no comment."""
+    """The offset of the first token that is not a comment."""
     for token in _TOKEN.finditer(text, at):
         if not token[0].startswith(("//", "/*")):
             return token.start()
@@ -103,7 +103,7 @@ def _has_break(text: str, at: int) -> bool:
 
 
 def indentation(text: str, start: int) -> str:
-    """What stands between the start of a line and an offset in it, where that is blank; otherwise as many spaces."""
+    """The text between the start of a line and an offset in it, if it is blank; else the indentation of the line."""
     line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     before = text[line:start]
     return before if not before.strip() else " " * (len(before) - len(before.lstrip()))

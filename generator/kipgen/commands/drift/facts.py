@@ -1,4 +1,4 @@
-"""A draft -> its facts: what it says of each message, struct and field, in one form however it was written."""
+"""A draft -> its facts: what it says about each message, struct and field, in one form for all ways to write it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kipgen.language.spec import Default, FieldSpec, MessageSpec
-    from kipgen.reading.draft import Body, Draft, FieldDraft, Part
+    from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
 
 Value = str | int | bool | list[str] | dict[str, str]
 """A fact as it is written in a spec."""
@@ -37,7 +37,7 @@ class Node:
     """The names that lead to it, such as `Topics.Name` or `struct Cursor.TopicName`; "" for the message."""
     facts: Mapping[str, Value]
     """By property; those that say no more than the language's default are left out."""
-    part: Part
+    part: SpecPart
     children: tuple[str, ...]
     """The paths of its own fields, in their order."""
 
@@ -48,29 +48,29 @@ def nodes(draft: Draft) -> dict[str, Node]:
     Args:
         draft: a spec that could be read as a whole.
     """
-    structs = {body.spec.name: body for body in draft.bodies if body.kind == "inline"}
+    structs = {struct.spec.name: struct for struct in draft.structs if struct.kind == "inline"}
     found: dict[str, Node] = {}
 
-    def add(kind: str, path: str, facts: dict[str, Value], part: Part, body: Body | None) -> None:
-        fields = body.fields if body is not None else ()
+    def add(kind: str, path: str, facts: dict[str, Value], part: SpecPart, struct: StructDraft | None) -> None:
+        fields = struct.fields if struct is not None else ()
         inner = [(f"{path}.{field.spec.name}" if path else field.spec.name, field) for field in fields]
-        found[path] = Node(kind, path, _told(facts), part, tuple(one for one, _ in inner))
+        found[path] = Node(kind, path, _stated(facts), part, tuple(one for one, _ in inner))
         for one, field in inner:
             add("field", one, _field_facts(field.spec), field.part, _own_struct(field, structs))
 
-    for body in draft.bodies:
-        if body.kind == "message":
-            add("message", "", _message_facts(draft.message), body.part, body)
-        elif body.kind == "common":
-            facts: dict[str, Value] = {"name": body.spec.name, "versions": str(body.spec.versions)}
-            add("struct", f"struct {body.spec.name}", facts, body.part, body)
+    for struct in draft.structs:
+        if struct.kind == "message":
+            add("message", "", _message_facts(draft.message), struct.part, struct)
+        elif struct.kind == "common":
+            facts: dict[str, Value] = {"name": struct.spec.name, "versions": str(struct.spec.versions)}
+            add("struct", f"struct {struct.spec.name}", facts, struct.part, struct)
     return found
 
 
-def _own_struct(field: FieldDraft, structs: Mapping[str, Body]) -> Body | None:
-    """The struct that a field brings along, which shares the field's place in the document."""
-    body = structs.get(field.spec.type.element)
-    return body if body is not None and body.part.path == field.part.path else None
+def _own_struct(field: FieldDraft, structs: Mapping[str, StructDraft]) -> StructDraft | None:
+    """The struct that a field defines, which shares the field's location in the document."""
+    struct = structs.get(field.spec.type.element)
+    return struct if struct is not None and struct.part.path == field.part.path else None
 
 
 def _message_facts(spec: MessageSpec) -> dict[str, Value]:
@@ -105,7 +105,7 @@ def _field_facts(spec: FieldSpec) -> dict[str, Value]:
     }
 
 
-def _told(facts: dict[str, Value]) -> dict[str, Value]:
+def _stated(facts: dict[str, Value]) -> dict[str, Value]:
     return {name: value for name, value in facts.items() if value is not False and value not in ("", [], {})}
 
 

@@ -1,4 +1,4 @@
-"""Kafka's published jars -> the message specs in them; whatever is wrong with a jar is an error with its place."""
+"""Kafka's published jars -> the message specs in them; anything wrong with a jar is an error with its location."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VERSIONED_NAME = re.compile(r"(?:kafka-)?(?P<name>.+?)(?:-\d[^/]*)?\.jar")
 
 
 class JarError(ValueError):
-    """The jars cannot be taken as a release of Kafka; each argument is a line that says why and what would be right."""
+    """The jars are not a release of Kafka; each argument is a line that says why and what would be right."""
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.args))
@@ -44,7 +44,7 @@ def read_release(jars: Sequence[Path]) -> dict[str, Published]:
     """The messages of a release, by name.
 
     Args:
-        jars: the jars; one that has no specs is passed over.
+        jars: the jars; one without specs is skipped.
 
     Raises:
         JarError: a jar or a spec in it cannot be read, two have the same message, or none has any.
@@ -58,10 +58,10 @@ def read_release(jars: Sequence[Path]) -> dict[str, Published]:
             there = release.setdefault(draft.message.name, Published(_origin(jar), draft))
             if there.draft is not draft:
                 first = there.draft.part.document.file
-                raise JarError(f"{display}: {draft.message.name} is in {first} too; give the jars of one release")
+                raise JarError(f"{display}: {draft.message.name} is also in {first}; give the jars of one release")
     if not release:
         names = ", ".join(map(str, jars))
-        raise JarError(f"{names}: no message specs inside; give jars of Kafka's, such as kafka-clients-4.4.0.jar")
+        raise JarError(f"{names}: no message specs inside; give jars of Kafka, such as kafka-clients-4.4.0.jar")
     return release
 
 
@@ -69,7 +69,7 @@ def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
     """Every spec in a jar: its name for people, and its text."""
     try:
         if jar.exists() and not jar.is_file():
-            raise JarError(f"{jar}: is not a file; give a jar of Kafka's, such as kafka-clients-4.4.0.jar")
+            raise JarError(f"{jar}: is not a file; give a jar of Kafka, such as kafka-clients-4.4.0.jar")
         with zipfile.ZipFile(jar) as archive:
             for entry in sorted(archive.infolist(), key=lambda it: it.filename):
                 if not _SPEC.fullmatch(entry.filename):
@@ -78,7 +78,8 @@ def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
                 with archive.open(entry) as stream:
                     data = stream.read(min(MAX_BYTES, limit) + 1)
                 if len(data) > min(MAX_BYTES, limit):
-                    raise JarError(f"{display}: the specs are larger than any of Kafka's; is this one of its jars?")
+                    text = "the specs are larger than those of any Kafka release; give a jar of Kafka"
+                    raise JarError(f"{display}: {text}")
                 limit -= len(data)
                 yield display, _text(data, display)
     except JarError:
@@ -96,7 +97,7 @@ def _text(data: bytes, display: str) -> str:
 
 
 def _draft(text: str, display: str) -> Draft:
-    """A spec as Kafka wrote it. Our rules do not judge it, but all of it must be understood."""
+    """A spec as Kafka wrote it. Our rules do not apply to it, but all of it must be understood."""
     parsed = understood(load_text(text, display))
     if parsed.draft is None or parsed.problems:
         raise JarError(*map(str, parsed.problems))
@@ -104,10 +105,10 @@ def _draft(text: str, display: str) -> Draft:
 
 
 def _origin(jar: Path) -> str:
-    """What the folder of a jar's messages is called: a name, never a path."""
+    """The name of the folder for a jar's messages; never a path."""
     match = _VERSIONED_NAME.fullmatch(jar.name)
     name = match["name"] if match else jar.stem
     if not _PLAIN_NAME.fullmatch(name):
-        text = f"{name!r} is not a name; call the jar as Kafka does, such as kafka-clients-4.4.0.jar"
+        text = f"{name!r} is not a plain name; name the jar as Kafka does, such as kafka-clients-4.4.0.jar"
         raise JarError(f"{jar}: {text}")
     return name

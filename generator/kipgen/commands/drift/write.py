@@ -1,4 +1,4 @@
-"""The facts that our specs lack, written into them: property by property, so that all else stays as it is."""
+"""Writes the facts that our specs lack into them, property by property, and keeps everything else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kipgen.commands.drift.edit import (
     Edit,
     apply,
     indentation,
-    insertion_behind,
+    insertion_after,
     insertion_first,
     removal,
     replacement,
@@ -21,7 +21,7 @@ from kipgen.commands.drift.edit import (
 )
 from kipgen.commands.drift.facts import PROPERTIES, Node, Value, nodes
 from kipgen.commands.drift.jars import Published
-from kipgen.commands.drift.layout import WIDTH, element_text, message_text, property_text, value_json
+from kipgen.commands.drift.spacing import WIDTH, element_text, message_text, property_text, value_json
 from kipgen.files import read_regular, write_whole
 from kipgen.language.problems import Problem
 from kipgen.reading import check
@@ -37,15 +37,15 @@ class Outcome:
 
     file: Path
     unexplained: tuple[str, ...] = ()
-    """What was added and needs an `about`, each with its place."""
+    """What was added and needs an `about`, each with its location."""
     problems: tuple[Problem, ...] = ()
     """Why it was not written: the errors that it would have."""
 
 
 def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Iterator[Outcome]:
-    """Write what Kafka has and our specs lack; nothing that only our specs have is taken out.
+    """Write what Kafka has and our specs lack; nothing that only our specs have is removed.
 
-    A spec that would break a rule is left as it is. Files are replaced whole.
+    A spec that would break a rule is not changed. Files are replaced as a whole.
 
     Args:
         folder: the package of specs; new messages of a jar go where its others are, or into a sub-folder of its name.
@@ -96,7 +96,7 @@ def _can_be_written(difference: Difference) -> bool:
 
 
 def _edits(text: str, step: Difference, ours: Mapping[str, Node], kafka: Mapping[str, Node]) -> list[Edit]:
-    """What to change for one difference; nothing where it cannot be done without touching something else."""
+    """What to change for one difference; nothing if it cannot be done without changing something else."""
     if step.fact in WHOLE:
         edits = _new_element(text, step.path, ours, kafka)
     else:
@@ -119,22 +119,22 @@ def _changed_property(text: str, node: Node, name: str, value: Value | None) -> 
 
 
 def _new_property(text: str, node: Node, name: str, item: str) -> list[Edit]:
-    """Put a property behind the one that our layout has before it."""
+    """Insert a property after the one that precedes it in our order."""
     document = node.part.document
     order = (*(() if node.kind == "message" else ("name",)), *PROPERTIES, "about", "fields")
     before = [one for one in order[: order.index(name)] if (*node.part.path, one) in document.value_offsets] or ["name"]
     key_start = document.key_offsets[*node.part.path, before[-1]]
     start = document.value_offsets[*node.part.path, before[-1]]
     if node.kind == "message":
-        return insertion_behind(text, start, [item], "\n" + indentation(text, key_start))
+        return insertion_after(text, start, [item], "\n" + indentation(text, key_start))
     line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", value_end(text, start))
     is_too_long = (line_end if line_end >= 0 else len(text)) - line_start + len(item) + 2 > WIDTH
     own = indentation(text, document.value_offsets[node.part.path])
-    return insertion_behind(text, start, [item], f"\n{own}  " if is_too_long else " ")
+    return insertion_after(text, start, [item], f"\n{own}  " if is_too_long else " ")
 
 
 def _new_element(text: str, path: str, ours: Mapping[str, Node], kafka: Mapping[str, Node]) -> list[Edit]:
-    """Put a field or a common struct behind the one that Kafka has before it."""
+    """Insert a field or a common struct after the one that precedes it in Kafka's spec."""
     outer, _, _ = path.rpartition(".")
     node = ours[outer if kafka[path].kind == "field" else ""]
     if kafka[path].kind == "field":
@@ -146,7 +146,7 @@ def _new_element(text: str, path: str, ours: Mapping[str, Node], kafka: Mapping[
     if before:
         start = document.value_offsets[ours[before[-1]].part.path]
         indent = indentation(text, start)
-        return insertion_behind(text, start, [element_text(kafka, path, indent)], f"\n{indent}")
+        return insertion_after(text, start, [element_text(kafka, path, indent)], f"\n{indent}")
     there = _value_at(document.value, list_path)
     outer_indent = indentation(text, document.value_offsets[node.part.path])
     if isinstance(there, list):
@@ -155,18 +155,18 @@ def _new_element(text: str, path: str, ours: Mapping[str, Node], kafka: Mapping[
         start = document.value_offsets[list_path]
         return [insertion_first(text, start, [item], f"\n{inner_indent}", f"\n{outer_indent}")]
     if there is not None:
-        return []  # one object in the place of a list
+        return []  # a single object instead of a list
     base = outer_indent + ("  " if node.kind == "message" else "")
     item = f'"{key}": [\n{base}  {element_text(kafka, path, base + "  ")}\n{base}]'
     return _last_property(text, node, item, f"\n{base}" if node.kind == "message" else " ")
 
 
 def _last_property(text: str, node: Node, item: str, separator: str) -> list[Edit]:
-    """Put a property behind all others of an object."""
+    """Insert a property after all others of an object."""
     offsets = node.part.document.value_offsets
     depth = len(node.part.path) + 1
     own = [offset for path, offset in offsets.items() if len(path) == depth and path[:-1] == node.part.path]
-    return insertion_behind(text, max(own), [item], separator)
+    return insertion_after(text, max(own), [item], separator)
 
 
 def _value_at(value: object, path: JsonPath) -> object:
@@ -187,10 +187,10 @@ def _write(file: Path, text: str, has_bom: bool, before: Draft | None) -> Outcom
 
 
 def _without_about(draft: Draft, before: Draft | None) -> tuple[str, ...]:
-    """What is new in a spec and has no `about`: its place and its path."""
+    """What is new in a spec and has no `about`: its location and its path."""
     old = nodes(before) if before is not None else {}
     return tuple(
-        f"{node.part.place()}: {'.'.join(filter(None, (draft.message.name, path)))}"
+        f"{node.part.location()}: {'.'.join(filter(None, (draft.message.name, path)))}"
         for path, node in nodes(draft).items()
         if path not in old and "about" not in node.part.given
     )

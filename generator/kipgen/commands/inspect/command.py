@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kipwire.registry import Registry
 
 _SIZE_BYTES = 4
-"""Of the size that may stand before a frame."""
+"""Bytes of the size that a frame may have before it."""
 
 
 def inspect(
@@ -48,7 +48,7 @@ def inspect(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to look at in a browser.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show what each byte of a message means; exit 1 if the bytes are at fault, and show where."""
+    """Show what each byte of a message means; exit 1 if the bytes are wrong, and show where."""
     try:
         inspection = _inspection(words or [], request, response, package)
     except ValueError as error:  # KipwireError is one
@@ -66,10 +66,10 @@ def inspect(
 
 
 def _inspection(words: list[str], request: bool, response: tuple[str, int] | None, package: str) -> Inspection:
-    """Look up what is to be read, then read it.
+    """Find the class to read with, then read.
 
     Raises:
-        ValueError: the command line does not tell what to read, or names something that is not there.
+        ValueError: the command line does not say what to read, or names something that does not exist.
     """
     from kipgen.commands.inspect.input import read_input
     from kipgen.commands.inspect.tree import inspect_message, inspect_request, inspect_response
@@ -90,7 +90,7 @@ def _inspection(words: list[str], request: bool, response: tuple[str, int] | Non
         raise ValueError("give name and version of a message, or --request, or --response; see kipgen inspect --help")
     name, version, *words = words
     if not version.isascii() or not version.isdigit():
-        raise ValueError(f"{version!r} is not a version of {name}: a number is due, as in MetadataResponse 12")
+        raise ValueError(f"{version!r} is not a version of {name}; write a number, as in MetadataResponse 12")
     return inspect_message(registry.message(name, int(version)), read_input(words))
 
 
@@ -104,7 +104,7 @@ def _api_key(registry: Registry, api: str) -> int:
 
 
 def _response_class(registry: Registry, api_key: int, version: int, data: bytes) -> type[Message]:
-    """The class of a response; of the one that refuses a version, whatever version that is (KIP-511)."""
+    """The class of a response; for one that rejects a version, the class of the version it is in (KIP-511)."""
     try:
         return registry.response(api_key, version)
     except UnsupportedVersionError:
@@ -118,7 +118,7 @@ def _print_text(inspection: Inspection) -> None:
     from kipgen.commands.inspect.text import text_lines
 
     if not OUT.is_terminal:
-        if isinstance(sys.stdout, io.TextIOWrapper):  # a message may hold characters that the encoding lacks
+        if isinstance(sys.stdout, io.TextIOWrapper):  # a message may contain characters that the encoding lacks
             sys.stdout.reconfigure(errors="backslashreplace")
         for line in text_lines(inspection):
             print(printable_line("".join(text for text, _ in line).rstrip()))

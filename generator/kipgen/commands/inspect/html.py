@@ -51,7 +51,7 @@ class Row:
     kind: str
     """`part`: heading of a message; `struct`: heading of a struct's fields; `piece`; `rest`: from the fault on."""
     first: int
-    """Index of the first piece whose bytes the row stands for."""
+    """Index of the first piece of the row."""
     last: int
     depth: int
     label: str
@@ -67,15 +67,15 @@ class Row:
 
 
 MOST_ELEMENTS = 10_000
-"""So many are on a page at most: a browser takes some kilobytes for each."""
+"""The most elements on a page: a browser needs some kilobytes for each."""
 MOST_BYTES = 2**16
-"""Of so many bytes at most there is a dump."""
+"""The most bytes in the dump."""
 
 
 def page(inspection: Inspection) -> str:
     """The page as HTML text; it loads nothing from anywhere. Of a long message it shows the beginning."""
     pieces, end = _shown(inspection)
-    if inspection.fault is not None:  # what was not read has a place in dump and table too
+    if inspection.fault is not None:  # what was not read is shown in dump and table too
         pieces.append(Piece("", "", "rest", "", inspection.rest, len(inspection.data), None))
     abouts = list(dict.fromkeys(piece.about for piece in pieces if piece.about))
     return (
@@ -194,5 +194,5 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        autoescape=True,  # texts of a message are anybody's
+        autoescape=True,  # anybody can write the texts of a message
     )

@@ -14,7 +14,7 @@ MAX_BYTES = 64 * 2**20
 
 
 def read_input(words: list[str]) -> bytes:
-    """The bytes that the words of a command line stand for.
+    """The bytes that the words of a command line give.
 
     Args:
         words: hex text, which may be several words; or the name of a file with raw bytes or hex text; or `-`, or
@@ -33,19 +33,19 @@ def read_input(words: list[str]) -> bytes:
     data = parse_hex(text)
     if data is None:
         short = text if len(text) <= 40 else f"{text[:40]}..."
-        raise ValueError(f"{short!r} is neither a file nor hex text, which has two digits for each byte")
+        raise ValueError(f"{short!r} is neither a file nor hex text with two digits for each byte")
     return data
 
 
 def _read(stream: BinaryIO, name: str) -> bytes:
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ValueError(f"{name}: has more than {MAX_BYTES} bytes; give one message or frame")
+        raise ValueError(f"{name}: is longer than {MAX_BYTES} bytes, the limit; give one message or frame")
     return data
 
 
 def parse_hex(text: str) -> bytes | None:
-    """The bytes that hex text stands for, or None if it is none."""
+    """The bytes of a hex text, or None if it is not hex text."""
     try:
         return bytes.fromhex(_BETWEEN.sub("", text))
     except ValueError:
@@ -61,7 +61,7 @@ def _is_readable(name: str) -> bool:
 
 
 def _content(raw: bytes) -> bytes:
-    """Hex text as what it stands for, anything else as it is."""
+    """Hex text as its bytes, anything else unchanged."""
     try:
         data = parse_hex(raw.decode("ascii"))
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Bytes -> what each of them means, as far as they can be read, and the fault where they cannot."""
+"""Bytes -> what each of them means, up to the first that cannot be read, and why it cannot."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Piece:
     start: int
     """Offset of the first byte."""
     end: int
-    """Offset behind the last byte."""
+    """Offset after the last byte."""
     value: object
     about: str = ""
-    """What the field means, and what its number stands for, from the spec."""
+    """What the field means, and the meaning of its number, from the spec."""
     name: str | None = None
-    """What the number stands for, where the package has a name for it."""
+    """The name of the number, if the package has one for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def inspect_response(registry: Registry, cls: type[Message], data: bytes) -> Ins
 
     Args:
         registry: that of the package, as in `kafka_messages.REGISTRY`.
-        cls: the class of the body, which the frame itself does not tell.
+        cls: the class of the body, which the frame itself does not say.
         data: the bytes of one frame.
 
     Raises:
@@ -100,7 +100,7 @@ def inspect_response(registry: Registry, cls: type[Message], data: bytes) -> Ins
 
 
 def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int:
-    """Read one message, adding its pieces; the position behind it."""
+    """Read one message, adding its pieces; the position after it."""
     part = f"{cls.NAME} v{cls.VERSION}"
 
     def add(it: Element) -> None:
@@ -142,7 +142,7 @@ class _Reading:
     header_read: bool
     body_known: bool
     exact_size: bool
-    """Whether there is a size and it is that of the bytes behind it."""
+    """Whether the frame has a size that equals the number of bytes after it."""
 
     @property
     def rank(self) -> tuple[bool | int, ...]:
@@ -154,7 +154,7 @@ class _Reading:
 
 
 def _inspect_frame(data: bytes, contents_at: Callable[[bytes, int], _Contents]) -> Inspection:
-    """A frame, read in the way that goes further: nothing in it tells whether its size stands before it."""
+    """A frame, read in the way that gets further: it does not say whether its size is before it."""
     readings = [_read_frame(data, None, contents_at)]
     if len(data) >= _SIZE.size:
         (size,) = _SIZE.unpack_from(data)
@@ -197,7 +197,7 @@ def _read_frame(data: bytes, size: int | None, contents_at: Callable[[bytes, int
 def _expect_size(body: type[Message], size: int, data: bytes) -> None:
     there = len(data) - _SIZE.size
     if size > there:
-        reason = f"the frame's size is {size}, {there} bytes follow it"
+        reason = f"the frame's size is {size}, but {there} bytes follow it"
         raise DecodeError(body.NAME, body.VERSION, "", len(data), reason)
     if size < there:
         reason = left_over(there - size, f"the frame of {counted(size, 'byte')}")
@@ -219,7 +219,7 @@ def _request_contents(registry: Registry, frame: bytes, start: int) -> _Contents
 
 
 def _response_contents(header: type[Message], asked: type[Message], frame: bytes, start: int) -> _Contents:
-    """What a response holds: what it was asked for, but for ApiVersions where the broker does not know the version."""
+    """What a response contains: what was asked for, except from ApiVersions if the broker does not know the version."""
     try:
         _, body_at = header.read(frame, start)
     except DecodeError:

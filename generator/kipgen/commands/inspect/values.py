@@ -13,7 +13,7 @@ _LONGEST_TEXT = 80
 _LONGEST_BYTES = 12
 _SHOWN_OF_LONGER = 8
 _LONGEST_PREVIEW = 16
-"""Bytes of which the text that may be in them is shown."""
+"""The most bytes that are previewed as text."""
 
 
 def piece_text(piece: Piece) -> str:

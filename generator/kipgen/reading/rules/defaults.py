@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 )
 def default_null(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.spec.default is not None or str(field.spec.type) == "records":
-        return  # the default of records is null, whatever the spec says
+        return  # the default of records is always null
     if field.spec.nullable_versions.contains(field.spec.versions):
         return
-    text = f"the default is null, but the field is nullable in {field.spec.nullable_versions} only"
+    text = f"the default is null, but the field is nullable only in {field.spec.nullable_versions}"
     yield Finding(field.part, f'{text}; write "nullableVersions": "{field.spec.versions}"', "default")
 
 
 @field_rule(
     needs=("type", "default", "encoding"),
-    summary="A default fits every encoding of the field: otherwise some peers could not be sent it (KIP-625).",
+    summary="A default fits every encoding of the field: otherwise it could not be sent to some peers (KIP-625).",
     good=spec(field_of("int64", default="7", encoding={"0-1": "fixed32", "2+": "fixed64"})),
     bad=spec(field_of("int64", default="4294967296", encoding={"0-1": "fixed32", "2+": "fixed64"})),
 )

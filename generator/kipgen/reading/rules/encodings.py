@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def encoding_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     type_ = field.spec.type
     if "encoding" in field.part.given and (type_.is_array or not type_.is_encodable):
-        text = f"{type_} has no encoding; leave it out, only int16, int32 and int64 have one"
+        text = f"{type_} cannot have an encoding; leave it out, only int16, int32 and int64 can have one"
         if type_.is_encodable:
             text += " (the elements of an array may have an elementEncoding)"
         yield Finding(field.part, text, "encoding")
@@ -39,7 +39,7 @@ def encoding_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def element_encoding_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if "elementEncoding" in field.part.given and (not field.spec.type.is_array or not field.spec.type.is_encodable):
-        text = f"{field.spec.type} has no elementEncoding; leave it out, only []int16, []int32 and []int64 have one"
+        text = f"{field.spec.type} cannot have elementEncoding; leave it out, only []int16, []int32 and []int64 can"
         yield Finding(field.part, text, "elementEncoding")
 
 
@@ -53,7 +53,7 @@ def encoding_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     type_ = field.spec.type
     for _versions, encoding in field.spec.encodings if type_.is_encodable else ():
         if encoding.bits > type_.bits:
-            text = f"{encoding} may carry values that {type_} cannot hold; write {encoding.form}{type_.bits}"
+            text = f"{encoding} allows values that do not fit {type_}; write {encoding.form}{type_.bits}"
             yield Finding(field.part, text, encoding_property(type_))
             return
 
@@ -68,14 +68,14 @@ def encoding_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     ranges = [versions for versions, _encoding in field.spec.encodings if field.spec.type.is_encodable]
     for earlier, later in itertools.pairwise(ranges):
         if earlier.highest >= later.lowest:
-            text = f"{earlier} and {later} both name version {earlier.intersect(later)}; keep one of them"
+            text = f"{earlier} and {later} both contain version {earlier.intersect(later)}; keep one of them"
             yield Finding(field.part, text, encoding_property(field.spec.type))
             return
 
 
 @field_rule(
     needs=("type", "encoding", "elementEncoding", "versions"),
-    summary="The encodings name just the versions of the field, open end included (KIP-625).",
+    summary="The encodings cover exactly the versions of the field, open end included (KIP-625).",
     good=spec(field_of("int32", encoding={"0-1": "fixed32", "2+": "packed32"})),
     bad=spec(field_of("int32", encoding={"0": "fixed32", "2+": "packed32"})),
 )

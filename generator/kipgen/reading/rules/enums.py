@@ -1,4 +1,4 @@
-"""What the parts of an enum demand of each other, and fields of enums."""
+"""Rules between the parts of an enum, and between fields and enums."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kipgen.reading.rules.rule import Finding, enum_rule, field_rule, folder_rul
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.reading.draft import Draft, FieldDraft, Part
+    from kipgen.reading.draft import Draft, FieldDraft, SpecPart
     from kipgen.reading.enum_spec import EnumDraft
     from kipgen.reading.rules.rule import Folder
 
@@ -22,7 +22,7 @@ _FIELD = field_of("int8", enum="Light")
 
 enum_text = reading_rule(
     "enum-text",
-    summary="An enum and each of its values say what they stand for.",
+    summary="An enum and each of its values say what they mean.",
     good=enum(_OFF, _ON),
     bad=enum('{"value": 0, "name": "OFF", "about": " "}'),
 )
@@ -38,20 +38,20 @@ def enum_values(draft: EnumDraft) -> Iterator[Finding]:
     if not draft.part.broken.isdisjoint(("values", "valuesFrom")):
         return
     if len(given) == 2:
-        yield Finding(draft.part, "there are both values and valuesFrom; leave one of them out", "valuesFrom")
+        yield Finding(draft.part, "both values and valuesFrom are given; leave one of them out", "valuesFrom")
     elif not given or draft.part.document.value_offsets.keys().isdisjoint((("values", 0), ("valuesFrom",))):
-        yield Finding(draft.part, "there are no values; add them, or valuesFrom")
+        yield Finding(draft.part, "the enum has no values; add values, or valuesFrom")
 
 
 @enum_rule(
-    summary="The numbers of an enum ascend, so each is there once.",
+    summary="The numbers of an enum ascend, so each occurs once.",
     good=enum(_OFF, _ON),
     bad=enum(_ON, _OFF),
 )
 def enum_order(draft: EnumDraft) -> Iterator[Finding]:
     for before, value, part in zip(draft.spec.values, draft.spec.values[1:], draft.values[1:], strict=False):
         if value.number <= before.number:
-            text = f"{value.number} stands after {before.number}; put the numbers in ascending order, each once"
+            text = f"{value.number} comes after {before.number}; write the numbers in ascending order, each once"
             yield Finding(part, text, "value")
 
 
@@ -65,7 +65,7 @@ def enum_member_taken(draft: EnumDraft) -> Iterator[Finding]:
     for value, part in zip(draft.spec.values, draft.values, strict=True):
         first = seen.setdefault(value.name, value.number)
         if first != value.number:
-            yield Finding(part, f"{value.name} is the name of {first} already; rename one of the two")
+            yield Finding(part, f"{value.name} is already the name of {first}; rename one of the two")
 
 
 @enum_rule(
@@ -90,11 +90,11 @@ def enum_retriable(draft: EnumDraft) -> Iterator[Finding]:
     bad=(spec(), enum(_OFF, _ON), enum(_OFF)),
 )
 def enum_name_taken(folder: Folder) -> Iterator[Finding]:
-    seen: dict[str, Part] = {}
+    seen: dict[str, SpecPart] = {}
     for draft in folder.enums:
         first = seen.setdefault(draft.spec.name, draft.part)
         if first is not draft.part:
-            yield Finding(draft.part, f"there is an enum of this name already ({first.place()}); rename one of the two")
+            yield Finding(draft.part, f"another enum already has this name ({first.location()}); rename one of the two")
 
 
 @field_rule(
@@ -121,7 +121,7 @@ def enum_unknown(folder: Folder) -> Iterator[Finding]:
         for field in entry.draft.fields:
             name = field.spec.enum
             if name is not None and name not in names and "enum" not in field.part.broken:
-                known = f"there are {', '.join(names)}" if names else "it has none"
+                known = f"it has {', '.join(names)}" if names else "it has none"
                 yield Finding(field.part, f"the package has no enum {name} in a file *.enum.json; {known}", "enum")
 
 
@@ -133,5 +133,5 @@ def enum_unknown(folder: Folder) -> Iterator[Finding]:
 )
 def kafka_enum(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if "enum" in field.part.given:
-        text = f"Kafka's generator refuses enum; leave it out (a field named {ERROR_CODE} needs none)"
+        text = f"Kafka's generator rejects enum; leave it out (a field named {ERROR_CODE} needs none)"
         yield Finding(field.part, text, "enum")

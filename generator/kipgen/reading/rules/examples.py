@@ -54,7 +54,7 @@ def enum(*values: str, name: str = "Light", more: str = "") -> str:
 
 
 def file_name(text: str, stem: str) -> str:
-    """The name of a file that an example may stand in."""
+    """The name of a file for an example."""
     return f"{stem}.enum.json" if _ENUM_ABOUT in text else f"{stem}.json"
 
 

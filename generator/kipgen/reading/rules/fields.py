@@ -1,4 +1,4 @@
-"""What a field's properties demand of each other, and fields of one struct of each other."""
+"""Rules between the properties of a field, and between the fields of a struct."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from kipgen.language.names import attribute_name
 from kipgen.reading.rules.examples import LEAF, field_of, spec
-from kipgen.reading.rules.rule import Finding, body_rule, draft_rule, field_rule, repeated
+from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeated, struct_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 _ENTITY_BASES = {
     "transactionalId": "string",
@@ -48,7 +48,7 @@ def fields_on_primitive(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 @field_rule(
     needs=("type",),
-    summary="There are no arrays of records.",
+    summary="An array cannot have records as elements.",
     good=spec(field_of("records")),
     bad=spec(field_of("[]records")),
 )
@@ -89,7 +89,7 @@ def zero_copy_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def flexible_override_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.spec.flexible_versions is not None and str(field.spec.type) not in ("string", "bytes"):
-        text = f"{field.spec.type} has no flexibleVersions of its own; leave it out, only string and bytes have"
+        text = f"{field.spec.type} cannot have flexibleVersions; leave it out, only string and bytes can have it"
         yield Finding(field.part, text, "flexibleVersions")
 
 
@@ -103,7 +103,7 @@ def flexible_override_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 def flexible_override_range(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
     override, whole = field.spec.flexible_versions, draft.message.flexible_versions
     if override is not None and not whole.contains(override) and str(field.spec.type) in ("string", "bytes"):
-        text = f"flexibleVersions {override} reaches beyond the message's {whole}; write a part of those, or none"
+        text = f"flexibleVersions {override} is not within the message's {whole}; write a range within it, or none"
         yield Finding(field.part, text, "flexibleVersions")
 
 
@@ -134,7 +134,7 @@ def struct_never_present(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
 
 
 def _is_inline(field: FieldDraft, draft: Draft) -> bool:
-    """Whether a field brings its struct along."""
+    """Whether a field defines its struct."""
     return field.spec.type.has_struct and field.spec.type.element not in draft.common
 
 
@@ -142,8 +142,8 @@ def _never_present(field: FieldDraft, what: str) -> Iterator[Finding]:
     if field.present is None or field.within is None:
         return
     if field.present.is_empty and not field.within.is_empty:
-        versions = f"its versions are {field.spec.versions}, those around it {field.within}"
-        text = f"the {what} exists in no version: {versions}; widen its versions, or remove it"
+        versions = f"its versions are {field.spec.versions}, those of the struct or message around it {field.within}"
+        text = f"the {what} does not exist in any version: {versions}; widen its versions, or remove it"
         yield Finding(field.part, text, "versions")
 
 
@@ -153,7 +153,7 @@ def _never_present(field: FieldDraft, what: str) -> Iterator[Finding]:
     bad=spec(field_of("int32", mapKey=True)),
 )
 def map_key_at_top(draft: Draft) -> Iterator[Finding]:
-    for field in draft.bodies[0].fields:
+    for field in draft.structs[0].fields:
         if field.spec.map_key:
             text = "a field of the message itself cannot be a mapKey; only a field of an array's struct can"
             yield Finding(field.part, text, "mapKey")
@@ -173,50 +173,50 @@ def map_key_at_top(draft: Draft) -> Iterator[Finding]:
 )
 def map_key_tagged(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.spec.map_key and field.spec.tag is not None:
-        yield Finding(field.part, "a tagged field cannot be a mapKey; take the tag or the mapKey away", "mapKey")
+        yield Finding(field.part, "a tagged field cannot be a mapKey; remove the tag or the mapKey", "mapKey")
 
 
-@body_rule(
+@struct_rule(
     summary="The struct of a map key is the element of an array.",
     good=spec(field_of("[]Inner", fields=[field_of("int32", "Leaf", mapKey=True)])),
     bad=spec(field_of("Inner", fields=[field_of("int32", "Leaf", mapKey=True)])),
     severity="warning",
     kafka="warning",
 )
-def map_key_without_array(body: Body, draft: Draft) -> Iterator[Finding]:
-    keys = [field for field in body.fields if field.spec.map_key]
-    if not keys or body.kind not in ("inline", "common"):
+def map_key_without_array(struct: StructDraft, draft: Draft) -> Iterator[Finding]:
+    keys = [field for field in struct.fields if field.spec.map_key]
+    if not keys or struct.kind not in ("inline", "common"):
         return
-    uses = [field.spec.type for field in draft.fields if field.spec.type.element == body.spec.name]
+    uses = [field.spec.type for field in draft.fields if field.spec.type.element == struct.spec.name]
     if uses and not any(type_.is_array for type_ in uses):
         for field in keys:
-            text = f"{body.spec.name} is never the element of an array, so mapKey has no effect; leave it out"
+            text = f"{struct.spec.name} is never the element of an array, so mapKey has no effect; leave it out"
             yield Finding(field.part, text, "mapKey")
 
 
-@body_rule(
+@struct_rule(
     summary="The fields of one message or struct have different names.",
     good=spec(field_of("int32", versions="0"), field_of("int64", "Beta", versions="1+")),
     bad=spec(field_of("int32", versions="0"), field_of("int64", versions="1+")),
 )
-def duplicate_field(body: Body, _: Draft) -> Iterator[Finding]:
-    for field, first in repeated(_named(body), lambda it: it.spec.name):
-        text = f"the name was taken in line {first.part.place().line}; choose another, even in other versions"
+def duplicate_field(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for field, first in repeated(_named(struct), lambda it: it.spec.name):
+        text = f"line {first.part.location().line} already has this name; choose another, even for other versions"
         yield Finding(field.part, text)
 
 
-@body_rule(
+@struct_rule(
     summary="The fields of one message or struct have different names in Python, too.",
     good=spec(field_of("int32", "FooBar"), field_of("int32", "FooBaz")),
     bad=spec(field_of("int32", "FooBar"), field_of("int32", "FooBAR")),
 )
-def field_name_clash(body: Body, _: Draft) -> Iterator[Finding]:
-    for field, first in repeated(_named(body), lambda it: attribute_name(it.spec.name)):
+def field_name_clash(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for field, first in repeated(_named(struct), lambda it: attribute_name(it.spec.name)):
         if first.spec.name != field.spec.name:
             attribute = attribute_name(field.spec.name)
             text = f"as {first.spec.name}, the field becomes {attribute!r} in generated code; choose another name"
             yield Finding(field.part, text)
 
 
-def _named(body: Body) -> Iterator[FieldDraft]:
-    return (field for field in body.fields if "name" not in field.part.broken)
+def _named(struct: StructDraft) -> Iterator[FieldDraft]:
+    return (field for field in struct.fields if "name" not in field.part.broken)

@@ -1,4 +1,4 @@
-"""What Kafka's own generator minds beyond the language: rules for specs that are to go upstream (`--kafka`)."""
+"""What Kafka's own generator rejects beyond the language: rules for specs that are contributed to Kafka (`--kafka`)."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _MAX_JAVA_INT = 2**31 - 1
 )
 def kafka_layout(draft: Draft) -> Iterator[Finding]:
     if draft.message.is_layout:
-        yield Finding(draft.part, "Kafka's generator refuses the type layout; it is for kipwire alone", "type")
+        yield Finding(draft.part, "Kafka's generator rejects the type layout; only kipwire knows it", "type")
 
 
 @draft_rule(
-    summary="Kafka's generator knows about on fields only, not on messages and common structs.",
+    summary="Kafka's generator accepts about only on fields, not on messages and common structs.",
     good=spec(field_of("int32", about="The first letter.")),
     bad=spec(ALPHA, more='"about": "A probe."'),
     severity=None,
 )
 def kafka_about(draft: Draft) -> Iterator[Finding]:
-    for body in draft.bodies:
-        if body.kind in ("message", "common") and "about" in body.part.given:
-            yield Finding(body.part, "Kafka's generator refuses about here; write a comment instead", "about")
+    for struct in draft.structs:
+        if struct.kind in ("message", "common") and "about" in struct.part.given:
+            yield Finding(struct.part, "Kafka's generator rejects about here; write a comment instead", "about")
 
 
 @draft_rule(
@@ -46,10 +46,10 @@ def kafka_about(draft: Draft) -> Iterator[Finding]:
     severity=None,
 )
 def kafka_reserved_tags(draft: Draft) -> Iterator[Finding]:
-    holders = [body.part for body in draft.bodies if body.kind in ("message", "common")]
+    holders = [struct.part for struct in draft.structs if struct.kind in ("message", "common")]
     for part in (*holders, *(field.part for field in draft.fields)):
         if "reservedTags" in part.given:
-            yield Finding(part, "Kafka's generator refuses reservedTags; write a comment instead", "reservedTags")
+            yield Finding(part, "Kafka's generator rejects reservedTags; write a comment instead", "reservedTags")
 
 
 @field_rule(
@@ -60,7 +60,7 @@ def kafka_reserved_tags(draft: Draft) -> Iterator[Finding]:
 )
 def kafka_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if "encoding" in field.part.given:
-        yield Finding(field.part, "Kafka's generator refuses encoding; leave it out", "encoding")
+        yield Finding(field.part, "Kafka's generator rejects encoding; leave it out", "encoding")
 
 
 @field_rule(
@@ -71,12 +71,12 @@ def kafka_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def kafka_element_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if "elementEncoding" in field.part.given:
-        yield Finding(field.part, "Kafka's generator refuses elementEncoding; leave it out", "elementEncoding")
+        yield Finding(field.part, "Kafka's generator rejects elementEncoding; leave it out", "elementEncoding")
 
 
 @field_rule(
     needs=("versions",),
-    summary="Kafka's generator wants versions on every field that has fields of its own, even a tagged one.",
+    summary="Kafka's generator requires versions on every field that has fields of its own, even a tagged one.",
     good=spec(
         field_of("Inner", versions="2+", taggedVersions="2+", tag=0, fields=[field_of("int32", "Leaf", versions="2+")])
     ),
@@ -88,13 +88,13 @@ def kafka_element_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def kafka_nested_versions(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.fields_given and "versions" not in field.part.given:
-        text = f'Kafka\'s generator needs versions where there are fields; add "versions": "{field.spec.versions}"'
+        text = f'Kafka\'s generator requires versions where there are fields; add "versions": "{field.spec.versions}"'
         yield Finding(field.part, text)
 
 
 @field_rule(
     needs=("type", "default"),
-    summary="Kafka's generator pastes defaults into Java as they are, so some do not compile.",
+    summary="Kafka's generator copies defaults into Java unchanged, so some do not compile.",
     good=spec(field_of("uint32", default="0x7fffffff")),
     bad=spec(field_of("uint32", default="0xffffffff")),
     severity=None,
@@ -102,9 +102,9 @@ def kafka_nested_versions(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 def kafka_default_literal(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     default = field.spec.default
     if field.spec.type.element == "uint32" and isinstance(default, int) and default > _MAX_JAVA_INT:
-        yield Finding(field.part, f"{default} is no int in Java; write at most {_MAX_JAVA_INT}", "default")
+        yield Finding(field.part, f"{default} is not an int in Java; write at most {_MAX_JAVA_INT}", "default")
     elif isinstance(default, str) and (not default.isprintable() or '"' in default or "\\" in default):
-        text = "quotes, backslashes and control characters in a default give Java that does not compile"
+        text = "quotes, backslashes and control characters in a default make Java that does not compile"
         yield Finding(field.part, f"{text}; write the default without them", "default")
 
 

@@ -1,4 +1,4 @@
-"""What the fields of a layout, or of one struct in it, demand of each other."""
+"""Rules between the fields of a layout, or of one struct in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kipgen.language.names import attribute_name
 from kipgen.language.wire_form import PREFIX_FORMS, REST
 from kipgen.reading.rules.examples import ALPHA, field_of, layout
-from kipgen.reading.rules.rule import Finding, layout_body_rule
+from kipgen.reading.rules.rule import Finding, layout_struct_rule
 from kipwire.types import KINDS, TYPES
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kipgen.language.versions import Versions
     from kipgen.language.wire_form import BitsSpec
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 _FLAGS = field_of("int8", "Flags", bits=[{"name": "HasAlpha", "bits": "0"}])
 _VALUE = field_of("bytes", "Value", size="rest", presentIf="HasValue")
@@ -32,38 +32,38 @@ class _Holder:
     bits: BitsSpec
 
 
-@layout_body_rule(
-    summary="A name of bits is that of no other bits and no field of its struct in the same version, in Python either.",
+@layout_struct_rule(
+    summary="A name of bits is unique among the bits and fields of its struct in each version, in Python too.",
     good=layout(_FLAGS, field_of("int8")),
     bad=layout(_FLAGS, field_of("int8", "HasALPHA")),
 )
-def bits_name(body: Body, _: Draft) -> Iterator[Finding]:
+def bits_name(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     owners: dict[str, list[tuple[FieldDraft, str]]] = {}
-    for field in body.fields:
+    for field in struct.fields:
         owners.setdefault(attribute_name(field.spec.name), []).append((field, field.spec.name))
-    for field in body.fields:
+    for field in struct.fields:
         for index, bits in enumerate(field.spec.wire.bits):
             attribute = attribute_name(bits.name)
             taken = owners.setdefault(attribute, [])
             for owner, name in taken:
                 if _overlap(owner, field):
-                    text = f"as {name} in line {owner.part.place().line}, it becomes {attribute!r} in generated code"
+                    text = f"as {name} in line {owner.part.location().line}, it becomes {attribute!r} in generated code"
                     yield Finding(field.part, f"{text}; choose another name", "bits", (index, "name"))
                     break
             taken.append((field, bits.name))
 
 
-@layout_body_rule(
-    summary="presentIf and absentIf name one bit of an earlier field of the same struct that has all the versions.",
+@layout_struct_rule(
+    summary="presentIf and absentIf name one bit of an earlier field of the struct, which has all the same versions.",
     good=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha")),
     bad=layout(field_of("bytes", presentIf="HasAlpha"), _FLAGS),
 )
-def presence_bit(body: Body, _: Draft) -> Iterator[Finding]:
+def presence_bit(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     holders: dict[str, list[_Holder]] = {}
-    for position, field in enumerate(body.fields):
+    for position, field in enumerate(struct.fields):
         for bits in field.spec.wire.bits:
             holders.setdefault(bits.name, []).append(_Holder(position, field, bits))
-    for position, field in enumerate(body.fields):
+    for position, field in enumerate(struct.fields):
         name = field.spec.wire.presence_bit
         fault = _fault_of_bit(name, position, field, holders.get(name, [])) if name else None
         if fault:
@@ -73,15 +73,15 @@ def presence_bit(body: Body, _: Draft) -> Iterator[Finding]:
 def _fault_of_bit(name: str, position: int, field: FieldDraft, holders: list[_Holder]) -> str | None:
     """What is wrong with the bit that a field names; `holders` are all that have bits of this name."""
     if not holders:
-        return f"no field before it has a bit {name}; write the name of one, or name a bit of an integer so"
+        return f"no earlier field has a bit {name}; name an existing bit, or give a bit of an integer this name"
     before = [it for it in holders if it.position < position]
     if not before:
         holder = holders[0].field.spec.name
-        return f"{name} is a bit of {holder}, which stands behind; move {holder} before this field"
+        return f"{name} is a bit of {holder}, which comes after this field; move {holder} before it"
     known = next((it.bits for it in before if existing(it.field).contains(existing(field))), None)
     if known is None:
         return fault_of_versions(field, before[0].field)
-    return f"{name} are {known.width} bits; name a single one" if known.width > 1 else None
+    return f"{name} consists of {known.width} bits; name a single bit" if known.width > 1 else None
 
 
 def _presence_property(field: FieldDraft) -> str:
@@ -89,26 +89,26 @@ def _presence_property(field: FieldDraft) -> str:
     return "presentIf" if field.spec.wire.present_if else "absentIf"
 
 
-@layout_body_rule(
-    summary="A bit tells of one field whether it is there.",
+@layout_struct_rule(
+    summary="A bit says of only one field whether it is present.",
     good=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha")),
     bad=layout(_FLAGS, field_of("bytes", presentIf="HasAlpha"), field_of("bytes", "Beta", presentIf="HasAlpha")),
 )
-def presence_bit_taken(body: Body, _: Draft) -> Iterator[Finding]:
-    told: dict[str, list[FieldDraft]] = {}
-    for field in body.fields:
+def presence_bit_taken(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    users: dict[str, list[FieldDraft]] = {}
+    for field in struct.fields:
         bit = field.spec.wire.presence_bit
         if bit is not None:
-            others = told.setdefault(bit, [])
+            others = users.setdefault(bit, [])
             other = next((it for it in others if _overlap(it, field)), None)
             if other:
-                text = f"{bit} tells of {other.spec.name} (line {other.part.place().line}) already; name another bit"
+                text = f"{bit} is already used by {other.spec.name} (line {other.part.location().line}); name another"
                 yield Finding(field.part, text, _presence_property(field))
             others.append(field)
 
 
-@layout_body_rule(
-    summary="sizeOnlyWith stands with a size, and names the next field, which is a rest with presentIf or absentIf.",
+@layout_struct_rule(
+    summary="sizeOnlyWith goes with a size, and names the next field, which is a rest with presentIf or absentIf.",
     good=layout(_FLAGS.replace("Alpha", "Value"), field_of("bytes", size="uvarint", sizeOnlyWith="Value"), _VALUE),
     bad=layout(
         _FLAGS.replace("Alpha", "Value"),
@@ -116,36 +116,36 @@ def presence_bit_taken(body: Body, _: Draft) -> Iterator[Finding]:
         _VALUE.replace("rest", "int32"),
     ),
 )
-def size_only_with(body: Body, _: Draft) -> Iterator[Finding]:
-    for position, field in enumerate(body.fields):
+def size_only_with(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for position, field in enumerate(struct.fields):
         name = field.spec.wire.size_only_with
-        following = next((it for it in _behind(body, position) if _overlap(it, field)), None)
+        following = next((it for it in _after(struct, position) if _overlap(it, field)), None)
         fault = _fault_of_partner(name, field, following) if name else None
         if fault:
             yield Finding(field.part, fault, "sizeOnlyWith")
 
 
 def _fault_of_partner(name: str, field: FieldDraft, following: FieldDraft | None) -> str | None:
-    """What is wrong with a field whose size stands there only if the next one does."""
+    """What is wrong with a field whose size is present only if the next field is."""
     if field.spec.wire.size not in PREFIX_FORMS:
         forms = f"{', '.join(PREFIX_FORMS[:-1])} or {PREFIX_FORMS[-1]}"
-        return f"there is no size that could be left out; add size: {forms}"
+        return f"it needs a size that can be left out; add size: {forms}"
     if following is None or following.spec.name != name:
         there = "nothing" if following is None else following.spec.name
-        return f"{there} stands behind this field, not {name}; name the next field"
-    fault = f"{name} has to be a rest that may be absent; give it size: rest, and presentIf or absentIf"
+        return f"{there} comes after this field, not {name}; name the next field"
+    fault = f"{name} must be a rest that may be absent; give it size: rest, and presentIf or absentIf"
     is_optional = following.spec.wire.size == REST and following.spec.wire.presence_bit is not None
     return fault_of_versions(field, following) or (None if is_optional else fault)
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="sameLengthAs names an earlier array of the same struct that is always there and never null.",
     good=layout(field_of("[]int32"), field_of("[]int64", "Beta", sameLengthAs="Alpha")),
     bad=layout(field_of("[]int32", versions="2+"), field_of("[]int64", "Beta", sameLengthAs="Alpha")),
 )
-def same_length_as(body: Body, _: Draft) -> Iterator[Finding]:
+def same_length_as(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     earlier: dict[str, FieldDraft] = {}
-    for field in body.fields:
+    for field in struct.fields:
         name = field.spec.wire.same_length_as
         fault = _fault_of_length(name, field, earlier.get(name)) if name else None
         if fault:
@@ -156,25 +156,25 @@ def same_length_as(body: Body, _: Draft) -> Iterator[Finding]:
 def _fault_of_length(name: str, field: FieldDraft, other: FieldDraft | None) -> str | None:
     """What is wrong with the array that another one is to be as long as."""
     if other is None or not other.spec.type.is_array:
-        return f"no array {name} stands before it in the same struct; name one that does"
-    fault = f"{name} may be absent or null, so it has no length to go by; name another"
+        return f"the same struct has no earlier array {name}; name one that comes before this field"
+    fault = f"{name} may be absent or null, so it does not always have a length; name another array"
     return fault_of_versions(field, other) or (fault if may_be_missing(field, other) else None)
 
 
-@layout_body_rule(
-    summary="Behind a field of size rest there are only fields of a fixed width: integers that are no varints and no "
+@layout_struct_rule(
+    summary="After a field of size rest there are only fields of a fixed width: integers that are not varints or "
     "sizeOf, bool, float64, uuid.",
     good=layout(field_of("bytes", size="rest"), field_of("int32", "Beta")),
     bad=layout(field_of("bytes", size="rest"), field_of("int32", "Beta", encoding="packed32")),
 )
-def rest_last(body: Body, _: Draft) -> Iterator[Finding]:
-    for position, field in enumerate(body.fields):
+def rest_last(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for position, field in enumerate(struct.fields):
         if not is_rest(field) or field.spec.wire.size_only_with:
-            continue  # sizeOnlyWith asks for a size, and the rule about it says so
-        for later in _behind(body, position):
+            continue  # sizeOnlyWith requires a size, which its own rule reports
+        for later in _after(struct, position):
             if _overlap(later, field) and not _has_fixed_width(later, existing(field)):
                 what = "is a sizeOf" if later.spec.wire.size_of else "has no fixed width"
-                text = f"{later.spec.name} (line {later.part.place().line}) stands behind it and {what}"
+                text = f"{later.spec.name} (line {later.part.location().line}) comes after it and {what}"
                 yield Finding(field.part, f"{text}; move it before this field, or give this one a size", "size")
                 break
 
@@ -188,8 +188,8 @@ def fault_of_versions(field: FieldDraft, other: FieldDraft, what: str = "field")
     """What is wrong if a field exists in versions in which another one, which it needs, does not."""
     if existing(other).contains(existing(field)):
         return None
-    text = f"{other.spec.name} exists in {other.spec.versions} only, the {what} in {field.spec.versions}"
-    return f"{text}; write versions within those"
+    text = f"{other.spec.name} exists only in {other.spec.versions}, but the {what} in {field.spec.versions}"
+    return f"{text}; write versions within the former"
 
 
 def may_be_missing(field: FieldDraft, other: FieldDraft) -> bool:
@@ -198,7 +198,7 @@ def may_be_missing(field: FieldDraft, other: FieldDraft) -> bool:
 
 
 def is_rest(field: FieldDraft) -> bool:
-    """Whether nothing but the end of its struct ends a field."""
+    """Whether a field ends only where its struct ends."""
     type_ = field.spec.type
     return field.spec.wire.size == REST and (type_.is_array or KINDS.get(type_.element) in ("text", "blob"))
 
@@ -211,44 +211,44 @@ def _has_fixed_width(field: FieldDraft, versions: Versions) -> bool:
     )
 
 
-@layout_body_rule(
+@layout_struct_rule(
     summary="A struct has one sizeOf in each version.",
     good=layout(
         field_of("int32", versions="0", sizeOf="rest"), field_of("int64", "Beta", versions="1+", sizeOf="rest")
     ),
     bad=layout(field_of("int32", sizeOf="rest"), field_of("int64", "Beta", versions="1+", sizeOf="rest")),
 )
-def size_of_once(body: Body, _: Draft) -> Iterator[Finding]:
-    sizes = [field for field in body.fields if field.spec.wire.size_of]
+def size_of_once(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    sizes = [field for field in struct.fields if field.spec.wire.size_of]
     for position, field in enumerate(sizes):
         other = next((it for it in sizes[:position] if _overlap(it, field)), None)
         if other:
-            text = f"{other.spec.name} (line {other.part.place().line}) is a sizeOf of the same struct"
+            text = f"{other.spec.name} (line {other.part.location().line}) is already the sizeOf of the same struct"
             yield Finding(field.part, f"{text}; keep one of the two", "sizeOf")
 
 
-@layout_body_rule(
-    summary="A checksum covers from another field of its struct on, one that has all of its versions.",
+@layout_struct_rule(
+    summary="A checksum covers its struct from another field on, which exists in all of the checksum's versions.",
     good=layout(field_of("uint32", "Crc", checksum={"algorithm": "crc32", "from": "Alpha"}), ALPHA),
     bad=layout(field_of("uint32", "Crc", checksum={"algorithm": "crc32", "from": "Alpha"}), field_of("int32", "Beta")),
 )
-def checksum_from(body: Body, _: Draft) -> Iterator[Finding]:
-    named = {field.spec.name: field for field in body.fields}
-    for field in body.fields:
+def checksum_from(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    named = {field.spec.name: field for field in struct.fields}
+    for field in struct.fields:
         checksum = field.spec.wire.checksum
         if checksum is None:
             continue
         start = named.get(checksum.start)
         if start is None or start is field:
-            fault = f"there is no other field {checksum.start} in the same struct; name the first field that it covers"
+            fault = f"the same struct has no other field {checksum.start}; name the first field to cover"
         else:
             fault = fault_of_versions(field, start, "checksum") or ""
         if fault:
             yield Finding(field.part, fault, "checksum", ("from",))
 
 
-@layout_body_rule(
-    summary="A checksum behind what it covers does not cover a sizeOf or another checksum.",
+@layout_struct_rule(
+    summary="A checksum that comes after what it covers does not cover a sizeOf or another checksum.",
     good=layout(
         field_of("int32", "Size", sizeOf="rest"),
         ALPHA,
@@ -260,23 +260,23 @@ def checksum_from(body: Body, _: Draft) -> Iterator[Finding]:
         field_of("uint32", "Crc", checksum={"algorithm": "crc32", "from": "Size"}),
     ),
 )
-def checksum_covers(body: Body, _: Draft) -> Iterator[Finding]:
-    positions = {field.spec.name: position for position, field in enumerate(body.fields)}
-    for position, field in enumerate(body.fields):
+def checksum_covers(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    positions = {field.spec.name: position for position, field in enumerate(struct.fields)}
+    for position, field in enumerate(struct.fields):
         checksum = field.spec.wire.checksum
         start = position if checksum is None else positions.get(checksum.start, position)
         for index in range(position - 1, start - 1, -1):
-            other = body.fields[index]
+            other = struct.fields[index]
             if _overlap(other, field) and (other.spec.wire.size_of or other.spec.wire.checksum):
                 what = "a checksum" if other.spec.wire.checksum else "a sizeOf"
-                text = f"it would cover {other.spec.name}, {what}; name a field behind {other.spec.name}"
+                text = f"it would cover {other.spec.name}, {what}; name a field after {other.spec.name}"
                 yield Finding(field.part, text, "checksum", ("from",))
                 break
 
 
-def _behind(body: Body, position: int) -> Iterator[FieldDraft]:
-    """The fields behind the one at a position."""
-    return (body.fields[index] for index in range(position + 1, len(body.fields)))
+def _after(struct: StructDraft, position: int) -> Iterator[FieldDraft]:
+    """The fields after the one at a position."""
+    return (struct.fields[index] for index in range(position + 1, len(struct.fields)))
 
 
 def _overlap(one: FieldDraft, other: FieldDraft) -> bool:

@@ -1,4 +1,4 @@
-"""What the structs of a layout demand of the fields that use them."""
+"""Rules between the structs of a layout and the fields that use them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kipgen.language.versions import Versions
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
-_Structs = dict[str, "Body"]
+_Structs = dict[str, "StructDraft"]
 _VersionSet = int
-"""A set of versions as a number: bit n stands for version n."""
+"""A set of versions as a number: bit n is version n."""
 
 
 _ID = field_of("int32", "Id")
@@ -25,13 +25,13 @@ _REST = field_of("bytes", "Leaf", size="rest")
 
 
 @layout_rule(
-    summary="The elements of a sorted array have one mapKey: an integer, string or bytes that is always there.",
+    summary="The elements of a sorted array have one mapKey: an integer, string or bytes that is always present.",
     good=layout(field_of("[]Inner", sorted=True, fields=[field_of("int32", "Id", mapKey=True)])),
     bad=layout(field_of("[]Inner", sorted=True, fields=[_ID])),
 )
 def sorted_key(draft: Draft) -> Iterator[Finding]:
     structs = _structs(draft)
-    keys = {name: [field for field in body.fields if field.spec.map_key] for name, body in structs.items()}
+    keys = {name: [field for field in struct.fields if field.spec.map_key] for name, struct in structs.items()}
     for field in draft.fields:
         type_ = field.spec.type
         if field.spec.wire.is_sorted and type_.is_array and type_.element in keys:
@@ -44,42 +44,42 @@ def _fault_of_keys(field: FieldDraft, keys: list[FieldDraft]) -> str | None:
     """What is wrong with the keys by which the elements of an array are to be sorted."""
     struct = field.spec.type.element
     if not keys:
-        return f"no field of {struct} is the mapKey; say which one to sort by"
+        return f"no field of {struct} is a mapKey; mark the one to sort by"
     if len(keys) > 1:
-        return f"{keys[0].spec.name} and {keys[1].spec.name} of {struct} are mapKeys; keep one to sort by"
+        return f"{keys[0].spec.name} and {keys[1].spec.name} of {struct} are both mapKeys; keep the one to sort by"
     name, type_ = keys[0].spec.name, keys[0].spec.type
     if type_.is_array or not (type_.is_integer or type_.element in ("string", "bytes")):
-        return f"{name} is {type_}, which has no order here; sort by an integer, a string or bytes"
-    fault = f"{name} may be absent or null; sort by a field that is always there"
+        return f"{name} is {type_}, which cannot be sorted by; use an integer, a string or bytes"
+    fault = f"{name} may be absent or null; sort by a field that is always present"
     return fault_of_versions(field, keys[0], "array") or (fault if may_be_missing(field, keys[0]) else None)
 
 
 @layout_rule(
-    summary="A struct of a layout takes at least one byte in each version, so that no bytes are never many elements.",
+    summary="A struct of a layout takes at least one byte in each version, so that zero bytes cannot be many elements.",
     good=layout(field_of("[]Inner", fields=[field_of("int8", "Leaf")])),
     bad=layout(field_of("[]Inner", fields=[field_of("int8", "Leaf", versions="1+")])),
 )
 def empty_struct(draft: Draft) -> Iterator[Finding]:
-    filled = {name: _filled(body) for name, body in _structs(draft).items()}
+    filled = {name: _filled(struct) for name, struct in _structs(draft).items()}
     for field in draft.fields:
         struct = field.spec.type.element
         empty = _set(existing(field)) & ~filled.get(struct, -1)
         if empty:
-            text = f"{struct} may take no byte in version {_lowest(empty)}"
-            yield Finding(field.part, f"{text}; give it a field that is always there and not a rest", "type")
+            text = f"{struct} may take zero bytes in version {_lowest(empty)}"
+            yield Finding(field.part, f"{text}; give it a field that is always present and not a rest", "type")
 
 
-def _filled(body: Body) -> _VersionSet:
-    """The versions in which a struct surely takes a byte; the structs in it are judged where they stand."""
+def _filled(struct: StructDraft) -> _VersionSet:
+    """The versions in which a struct surely takes a byte; nested structs are judged on their own."""
     found = 0
-    for field in body.fields:
+    for field in struct.fields:
         if not (is_rest(field) or field.spec.wire.presence_bit or field.spec.wire.size_only_with):
             found |= _set(existing(field))
     return found
 
 
 @layout_rule(
-    summary="An element that ends in a rest has its own sizeOf before it: otherwise nothing tells where it ends.",
+    summary="An element that ends in a rest has its own sizeOf before it; without one its end is unknown.",
     good=layout(field_of("[]Inner", fields=[_SIZE, _REST])),
     bad=layout(field_of("[]Inner", fields=[_ID, _REST])),
 )
@@ -88,7 +88,7 @@ def endless_element(draft: Draft) -> Iterator[Finding]:
     for field in draft.fields:
         found = _set(existing(field)) & endless.get(field.spec.type.element, 0)
         if field.spec.type.is_array and found:
-            text = f"in version {_lowest(found)}, nothing tells where an element ends: {field.spec.type.element}"
+            text = f"in version {_lowest(found)}, the end of an element is unknown: {field.spec.type.element}"
             yield Finding(field.part, f"{text} goes on to the end; give it a sizeOf before its rest", "type")
 
 
@@ -99,14 +99,14 @@ def endless_element(draft: Draft) -> Iterator[Finding]:
 )
 def endless_struct(draft: Draft) -> Iterator[Finding]:
     endless = _endless(_structs(draft))
-    for body in draft.bodies:
-        behind = 0
-        for field in reversed(body.fields):
+    for struct in draft.structs:
+        later = 0
+        for field in reversed(struct.fields):
             present = _set(existing(field))
-            if field.spec.type.is_struct and present & behind & endless.get(field.spec.type.element, 0):
-                text = f"{field.spec.type.element} goes on to the end, but there are fields behind it"
+            if field.spec.type.is_struct and present & later & endless.get(field.spec.type.element, 0):
+                text = f"{field.spec.type.element} goes on to the end, but fields come after it"
                 yield Finding(field.part, f"{text}; move it to the end, or give it a sizeOf before its rest", "type")
-            behind |= present
+            later |= present
 
 
 def _endless(structs: _Structs) -> dict[str, _VersionSet]:
@@ -115,17 +115,17 @@ def _endless(structs: _Structs) -> dict[str, _VersionSet]:
     is_news = True
     while is_news:
         is_news = False
-        for name, body in reversed(structs.items()):  # inner structs mostly come behind outer ones
-            found = _goes_on(body, known)
+        for name, struct in reversed(structs.items()):  # inner structs mostly come after outer ones
+            found = _goes_on(struct, known)
             is_news |= found != known[name]
             known[name] = found
     return known
 
 
-def _goes_on(body: Body, known: dict[str, _VersionSet]) -> _VersionSet:
+def _goes_on(struct: StructDraft, known: dict[str, _VersionSet]) -> _VersionSet:
     """The versions in which a struct is endless, as far as it is known which of those within it are."""
     found = sized = 0
-    for field in body.fields:
+    for field in struct.fields:
         present = _set(existing(field))
         if field.spec.wire.size_of:
             sized |= present
@@ -139,9 +139,9 @@ def _goes_on(body: Body, known: dict[str, _VersionSet]) -> _VersionSet:
 def _structs(draft: Draft) -> _Structs:
     """The structs by name."""
     found: _Structs = {}
-    for body in draft.bodies:
-        if body.kind in ("inline", "common"):
-            found.setdefault(body.spec.name, body)
+    for struct in draft.structs:
+        if struct.kind in ("inline", "common"):
+            found.setdefault(struct.spec.name, struct)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a layout has that no other message has, and what it does without: each message and each field by itself."""
+"""What only layouts have, and what they do not have: rules for a message or a field alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kipgen.reading.draft import Draft, FieldDraft
 
 _CHOICES = (("size", "count"), ("presentIf", "absentIf"), ("sizeOf", "checksum", "constant", "bits"))
-"""The properties of which a field has one at most."""
+"""Groups of properties that exclude each other."""
 
 _WITHOUT = {
     "sizeOf": ("default", "mapKey", "ignorable", "entityType"),
@@ -22,7 +22,7 @@ _WITHOUT = {
     "constant": ("default", "mapKey", "ignorable", "entityType", "encoding"),
     "bits": ("default", "mapKey", "entityType", "encoding"),
 }
-"""The properties that leave a field no attribute of its own, each with what such a field does without."""
+"""The properties of fields without an attribute, each with the properties that it excludes."""
 
 
 _NAMES = [one.name for one in PROPERTIES.values()]
@@ -39,7 +39,7 @@ def layouts_only(draft: Draft) -> Iterator[Finding]:
     for field in draft.fields:
         for name in _NAMES:
             if name in field.part.given and name not in field.part.broken:
-                text = f"{name} belongs to layouts; leave it out, for the type {draft.message.type} has one wire form"
+                text = f"only layouts have {name}; leave it out, since the type {draft.message.type} has one wire form"
                 yield Finding(field.part, text, name)
 
 
@@ -56,7 +56,7 @@ def layout_api_key(draft: Draft) -> Iterator[Finding]:
 
 @message_rule(
     needs=("type", "flexibleVersions"),
-    summary="A layout has no flexible versions: its bytes are just what its fields say.",
+    summary="A layout has no flexible versions: its bytes are exactly what its fields describe.",
     good=layout(ALPHA),
     bad=spec(ALPHA, type_="layout", flexible="2+"),
 )
@@ -69,7 +69,7 @@ def layout_inflexible(draft: Draft) -> Iterator[Finding]:
 
 @layout_field_rule(
     needs=("type",),
-    summary="Each property of layouts goes with certain types: size with what has one, count with arrays, and so on.",
+    summary="Each property of layouts is for certain types: size for those that have one, count for arrays, and so on.",
     good=layout(field_of("[]int32", count="varint")),
     bad=layout(field_of("[]int32", size="varint")),
 )
@@ -77,7 +77,7 @@ def wire_form_type(field: FieldDraft, _draft: Draft) -> Iterator[Finding]:
     type_ = field.spec.type
     for name, types, _ in PROPERTIES.values():
         if name in field.part.given and name not in field.part.broken and not types.have(type_):
-            yield Finding(field.part, f"{type_} cannot have {name}; leave it out, only {types.words} can", name)
+            yield Finding(field.part, f"{type_} cannot have {name}; leave it out, only {types.words} can have it", name)
 
 
 @layout_field_rule(
@@ -89,13 +89,13 @@ def wire_form_choice(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     for choice in _CHOICES:
         given = [name for name in choice if name in field.part.given]
         for name in given[1:]:
-            yield Finding(field.part, f"there is {given[0]} besides; leave one of the two out", name)
+            yield Finding(field.part, f"{given[0]} is given too; leave one of the two out", name)
 
 
 @layout_field_rule(
     needs=("type",),
-    summary="An integer that is computed or made of bits is no attribute: it has no default, mapKey or entityType. "
-    "Nor has it an encoding, but for sizeOf; nor ignorable, but for bits.",
+    summary="An integer that is computed or made of bits is not an attribute: it has no default, mapKey or entityType. "
+    "It has no encoding either, except for sizeOf, and no ignorable, except for bits.",
     good=layout(field_of("int32", sizeOf="rest", encoding="packed32")),
     bad=layout(field_of("int32", sizeOf="rest", default="7")),
 )
@@ -107,12 +107,12 @@ def no_attribute(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     for kind, without in _WITHOUT.items():
         for name in without if kind in given else ():
             if name in given and name not in field.part.broken:
-                yield Finding(field.part, f"a field with {kind} has no {name}; leave one of the two out", name)
+                yield Finding(field.part, f"a field with {kind} cannot have {name}; leave one of the two out", name)
 
 
 @layout_field_rule(
     needs=("type", "constant", "versions"),
-    summary="A constant is a value of its type, the number of every version if it is version.",
+    summary="A constant is a value of its field's type; for version, so is every version number.",
     good=layout(field_of("int8", constant="127")),
     bad=layout(field_of("int8", constant="128")),
 )
@@ -145,7 +145,7 @@ def bits_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 @layout_field_rule(
     needs=("bits",),
-    summary="No bit has two names.",
+    summary="A bit has at most one name.",
     good=layout(field_of("int8", bits=[{"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "3"}])),
     bad=layout(field_of("int8", bits=[{"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "2"}])),
 )
@@ -155,15 +155,15 @@ def bits_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
         for bit in range(bits.lowest, bits.highest + 1):
             owner = owners.setdefault(bit, bits.name)
             if owner != bits.name:
-                text = f"bit {bit} is {owner}'s already; write others"
+                text = f"bit {bit} already belongs to {owner}; use other bits"
                 yield Finding(field.part, text, "bits", (index, "bits"))
                 break
 
 
 @layout_field_rule(
     needs=("type", "nullableVersions", "versions", "size", "count", "presentIf", "absentIf", "sizeOnlyWith"),
-    summary="A field that may be null can say so: a uvarint, a rest and a size that may be missing cannot, "
-    "so presentIf or absentIf does.",
+    summary="A field that may be null can express it: a uvarint, a rest and a size that may be missing cannot, "
+    "so they need presentIf or absentIf.",
     good=layout(
         field_of("int8", "Flags", bits=[{"name": "IsNull", "bits": "0"}]),
         field_of("bytes", size="rest", nullableVersions="0+", absentIf="IsNull"),
@@ -177,13 +177,13 @@ def null_form(field: FieldDraft, _: Draft) -> Iterator[Finding]:
         return
     if form in ("uvarint", REST) or wire.size_only_with:
         what = "sizeOnlyWith" if form not in ("uvarint", REST) else form
-        text = f"{what} has no way to say null; add presentIf or absentIf, or leave nullableVersions out"
+        text = f"{what} cannot express null; add presentIf or absentIf, or leave nullableVersions out"
         yield Finding(field.part, text, "nullableVersions")
 
 
 @layout_field_rule(
     needs=("type", "nullableVersions", "versions"),
-    summary="A struct of a layout is never null: the marker that tells it belongs to other messages.",
+    summary="A struct of a layout is never null: only other messages have the marker for it.",
     good=layout(field_of("Inner", fields=[LEAF])),
     bad=layout(field_of("Inner", nullableVersions="0+", fields=[LEAF])),
 )
@@ -203,7 +203,7 @@ def null_order(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     wire = field.spec.wire
     if field.spec.type.is_array and _may_be_null(field) and (wire.is_sorted or wire.same_length_as):
         what = "sorted" if wire.is_sorted else "sameLengthAs"
-        text = f"an array with {what} cannot be null; leave nullableVersions out, empty stands for it"
+        text = f"an array with {what} cannot be null; leave nullableVersions out and use an empty array"
         yield Finding(field.part, text, "nullableVersions")
 
 

@@ -1,4 +1,4 @@
-"""What a message's own properties demand of each other."""
+"""Rules between the properties of a message."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def valid_versions_closed(draft: Draft) -> Iterator[Finding]:
     valid = draft.message.valid_versions
     if MAX_VERSION in valid:
-        text = f"validVersions is {valid}, without an end; write its highest version, as in {valid.lowest}-5"
+        text = f"validVersions is {valid}, which has no end; write the highest version, as in {valid.lowest}-5"
         yield Finding(draft.part, text, "validVersions")
 
 
@@ -67,7 +67,7 @@ def unstable_on_request(draft: Draft) -> Iterator[Finding]:
 
 @message_rule(
     needs=("type", "apiKey"),
-    summary="Coordinator keys and values have an apiKey: the number that stands before the key in the log.",
+    summary="Coordinator keys and values have an apiKey: the number before the key in the log.",
     good=spec(name="ProbeValue", type_="coordinator-value", more='"apiKey": 7'),
     bad=spec(name="ProbeValue", type_="coordinator-value"),
 )
@@ -78,7 +78,7 @@ def coordinator_api_key(draft: Draft) -> Iterator[Finding]:
 
 @message_rule(
     needs=("type", "validVersions"),
-    summary="A coordinator key has version 0 only: the log has no room for a key's version.",
+    summary="A coordinator key has version 0 only: the log does not store a version for keys.",
     good=spec(name="ProbeKey", type_="coordinator-key", valid="0", flexible="none", more='"apiKey": 7'),
     bad=spec(name="ProbeKey", type_="coordinator-key", valid="0-1", flexible="none", more='"apiKey": 7'),
 )

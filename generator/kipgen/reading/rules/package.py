@@ -1,4 +1,4 @@
-"""What the messages of one folder demand of each other: the registry of a generated package."""
+"""Rules between the messages of one folder: the registry of a generated package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kipgen.reading.rules.rule import Entry, Finding, Folder, folder_rule, repea
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.reading.draft import Part
+    from kipgen.reading.draft import SpecPart
 
 _PARTNERS = {
     "request": "response",
@@ -45,23 +45,23 @@ def api_key_missing(folder: Folder) -> Iterator[Finding]:
     for entry in folder.entries:
         message, part = entry.draft.message, entry.draft.part
         if _lacks_key(entry) and part.broken.isdisjoint(("type", "apiKey")):
-            yield Finding(part, f"a message of type {message.type} needs an apiKey to be found by; give it one")
+            yield Finding(part, f"a message of type {message.type} needs an apiKey in the registry; give it one")
 
 
 @folder_rule(
-    summary="An API key stands for one message of its type: in the package for requests and responses, "
+    summary="An API key belongs to one message of its type: in the package for requests and responses, "
     "in its own folder for metadata and coordinator records.",
     good=(*_PAIR, _request("OtherRequest", 901), _response("OtherResponse", 901)),
     bad=(*_PAIR, _request("OtherRequest", 900)),
 )
 def api_key_taken(folder: Folder) -> Iterator[Finding]:
     for (entry, key), (first, _) in repeated(_registered(folder), lambda it: it[1]):
-        text = f"apiKey {key[2]} is that of {first.draft.message.name} ({first.draft.part.place('apiKey')})"
+        text = f"apiKey {key[2]} is already used by {first.draft.message.name} ({first.draft.part.location('apiKey')})"
         yield Finding(entry.draft.part, f"{text}; choose another", "apiKey")
 
 
 @folder_rule(
-    summary="A request and a response, a coordinator key and a coordinator value with one apiKey go together.",
+    summary="Requests and responses come in pairs with one apiKey, and so do coordinator keys and values.",
     good=_PAIR,
     bad=_request(),
 )
@@ -72,12 +72,12 @@ def pair_missing(folder: Folder) -> Iterator[Finding]:
     for (registry, type_, api_key), entry in registered.items():
         partner = _PARTNERS.get(type_)
         if partner is not None and (registry, partner, api_key) not in registered:
-            text = f"there is no {partner} with apiKey {api_key}; add it, or correct the apiKey"
+            text = f"the {partner} with apiKey {api_key} is missing; add it, or correct the apiKey"
             yield Finding(entry.draft.part, text, "apiKey")
 
 
 @folder_rule(
-    summary="In a package, a request's name ends in Request; the API is named by the rest.",
+    summary="In a package, a request's name ends in Request; the rest names the API.",
     good=_PAIR,
     bad=(_request("ProbeQuestion"), _response()),
 )
@@ -85,11 +85,11 @@ def request_name(folder: Folder) -> Iterator[Finding]:
     for entry, (_registry, type_, _api_key) in _registered(folder):
         message, part = entry.draft.message, entry.draft.part
         if type_ == "request" and not message.name.endswith("Request") and "name" not in part.broken:
-            yield Finding(part, f"the request's name does not end in Request; write {message.name}Request, say")
+            yield Finding(part, f"the request's name does not end in Request; write {message.name}Request")
 
 
 @folder_rule(
-    summary="In a package, a response is named as its request, but ends in Response.",
+    summary="In a package, a response has the name of its request, but ends in Response.",
     good=_PAIR,
     bad=(_request(), _response("ProbeAnswer")),
 )
@@ -122,12 +122,12 @@ def pair_versions(folder: Folder) -> Iterator[Finding]:
             yield _unequal(response.draft.part, text, "flexibleVersions")
 
 
-def _unequal(part: Part, text: str, property_: str) -> Finding:
+def _unequal(part: SpecPart, text: str, property_: str) -> Finding:
     return Finding(part, f"{text}; write the same in both", property_)
 
 
 @folder_rule(
-    summary="In a package, a coordinator key's name ends in Key, a value's in Value; the record is named by the rest.",
+    summary="In a package, a coordinator key's name ends in Key, a value's in Value; the rest names the record.",
     good=(
         spec(name="ProbeKey", type_="coordinator-key", valid="0", flexible="none", more='"apiKey": 3'),
         spec(name="ProbeValue", type_="coordinator-value", valid="0", flexible="0+", more='"apiKey": 3'),
@@ -143,7 +143,7 @@ def coordinator_name(folder: Folder) -> Iterator[Finding]:
         message, part = entry.draft.message, entry.draft.part
         suffix = suffixes.get(message.type, "")
         if not message.name.endswith(suffix) and part.broken.isdisjoint(("name", "type")):
-            yield Finding(part, f"the name of a {message.type} ends in {suffix}; write {message.name}{suffix}, say")
+            yield Finding(part, f"the name of a {message.type} ends in {suffix}; write {message.name}{suffix}")
 
 
 @folder_rule(
@@ -153,7 +153,7 @@ def coordinator_name(folder: Folder) -> Iterator[Finding]:
 )
 def message_name_taken(folder: Folder) -> Iterator[Finding]:
     for entry, first in repeated(_named(folder), lambda it: it.draft.message.name):
-        text = f"there is a message of this name already ({first.draft.part.place()}); rename one of the two"
+        text = f"another message already has this name ({first.draft.part.location()}); rename one of the two"
         yield Finding(entry.draft.part, text)
 
 
@@ -166,7 +166,7 @@ def module_name_clash(folder: Folder) -> Iterator[Finding]:
     for entry, other in repeated(_named(folder), lambda it: module_name(it.draft.message.name)):
         name, first = entry.draft.message.name, other.draft.message
         if first.name != name:
-            clash = f"as {first.name} ({first.place}), the message becomes the module {module_name(name)!r}"
+            clash = f"as {first.name} ({first.location}), the message becomes the module {module_name(name)!r}"
             yield Finding(entry.draft.part, f"{clash}; rename one of the two")
 
 

@@ -1,4 +1,4 @@
-"""The rules that are enforced while a file is read: its text, its shape, and the grammar of each property."""
+"""The rules that are checked while a file is read: its text, its JSON Schema, and the grammar of each property."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RULES = (
     ),
     reading_rule(
         "syntax",
-        summary="A file holds one JSON object; // and /* */ comments are allowed.",
+        summary="A file contains one JSON object; // and /* */ comments are allowed.",
         good="// Kept since version 0.\n" + spec(),
         bad=spec(ALPHA + ","),
     ),
@@ -30,7 +30,7 @@ RULES = (
     ),
     reading_rule(
         "unknown-property",
-        summary="An object has no properties but those of the language.",
+        summary="An object has only properties of the language.",
         good=spec(field_of("string", nullableVersions="0+")),
         bad=spec(field_of("string", nullableVersion="0+")),
     ),
@@ -44,13 +44,13 @@ RULES = (
     ),
     reading_rule(
         "wrong-kind",
-        summary="A property's value is of its kind: a text, a number, a list, an object.",
+        summary="A property's value has the right kind: a string, a number, a list, an object.",
         good=spec(field_of("int32", versions="2+", tag=0, taggedVersions="2+")),
         bad=spec(field_of("int32", versions="2+", tag=0.7, taggedVersions="2+")),
     ),
     reading_rule(
         "control-character",
-        summary="What is said about a message or a field is prose: no control characters but line ends and tabs.",
+        summary="The text of an about has no control characters except line ends and tabs.",
         good=spec(more='"about": "One line.\\nAnother one."'),
         bad=spec(more='"about": "Ends here:\\u0000."'),
     ),
@@ -63,7 +63,7 @@ RULES = (
     ),
     reading_rule(
         "name-form",
-        summary="Names are letters and digits with a letter first; of messages and structs, with a capital first.",
+        summary="A name is letters and digits, with a letter first; that of a message or struct with a capital first.",
         good=spec(field_of("int32", "First")),
         bad=spec(field_of("int32", "1st")),
     ),
@@ -87,7 +87,7 @@ RULES = (
     ),
     reading_rule(
         "versions-missing",
-        summary="A field that is not tagged says its versions.",
+        summary="A field that is not tagged has versions.",
         good=spec(ALPHA),
         bad=spec('{"name": "Alpha", "type": "int32"}'),
     ),

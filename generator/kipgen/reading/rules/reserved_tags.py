@@ -1,63 +1,63 @@
-"""Tags of fields that are no more: they are listed in `reservedTags`, so that nobody takes them again (KIP-482)."""
+"""Tags of removed fields: they are listed in `reservedTags`, so that they are not used again (KIP-482)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from kipgen.reading.rules.examples import field_of, spec
-from kipgen.reading.rules.rule import Finding, body_rule, draft_rule, field_rule
+from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, struct_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 _TAG_1 = field_of("int32", versions="2+", taggedVersions="2+", tag=1)
 _TAG_0 = field_of("int32", versions="2+", taggedVersions="2+", tag=0)
 
 
-@body_rule(
-    summary="A reserved tag is no field's tag: older peers may still send what it once meant (KIP-482).",
+@struct_rule(
+    summary="A field does not use a reserved tag: older peers may still send the field that had it (KIP-482).",
     good=spec(_TAG_0, more='"reservedTags": [1]'),
     bad=spec(_TAG_0, more='"reservedTags": [0]'),
 )
-def reserved_tag_used(body: Body, _: Draft) -> Iterator[Finding]:
-    for field in body.fields:
-        if field.spec.tag in body.spec.reserved_tags:
-            line = body.part.place("reservedTags").line
-            text = f"tag {field.spec.tag} is reserved (line {line}): it once was another field's; choose another"
+def reserved_tag_used(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for field in struct.fields:
+        if field.spec.tag in struct.spec.reserved_tags:
+            line = struct.part.location("reservedTags").line
+            text = f"tag {field.spec.tag} is reserved (line {line}): another field once had it; choose another tag"
             yield Finding(field.part, text, "tag")
 
 
-@body_rule(
+@struct_rule(
     summary="reservedTags names each tag once.",
     good=spec(_TAG_0, more='"reservedTags": [1, 2]'),
     bad=spec(_TAG_0, more='"reservedTags": [1, 1]'),
 )
-def reserved_tag_twice(body: Body, _: Draft) -> Iterator[Finding]:
-    tags = body.spec.reserved_tags
+def reserved_tag_twice(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    tags = struct.spec.reserved_tags
     for tag in sorted({tag for tag in tags if tags.count(tag) > 1}):
-        yield Finding(body.part, f"tag {tag} is listed {tags.count(tag)} times; list it once", "reservedTags")
+        yield Finding(struct.part, f"tag {tag} is listed {tags.count(tag)} times; list it once", "reservedTags")
 
 
 @draft_rule(
-    summary="Only a message with flexible versions reserves tags; others never had any (KIP-482).",
+    summary="Only a message with flexible versions reserves tags; others never had tags (KIP-482).",
     good=spec(flexible="2+", more='"reservedTags": [0]'),
     bad=spec(flexible="none", more='"reservedTags": [0]'),
 )
 def reserved_tags_inflexible(draft: Draft) -> Iterator[Finding]:
     if draft.is_retired or not draft.message.flexible_versions.is_empty or "flexibleVersions" in draft.part.broken:
         return
-    for body in draft.bodies:
-        if body.spec.reserved_tags:
+    for struct in draft.structs:
+        if struct.spec.reserved_tags:
             text = "the message has no flexible versions, so no field of it ever had a tag; leave reservedTags out"
-            yield Finding(body.part, text, "reservedTags")
+            yield Finding(struct.part, text, "reservedTags")
 
 
 @field_rule(
     needs=("type", "reservedTags"),
-    summary="reservedTags stand where the fields are: in the message, in a common struct, or in the field "
-    "that brings its struct along.",
+    summary="reservedTags are listed where the fields are: in the message, in a common struct, or in the field "
+    "that defines its struct.",
     good=spec(field_of("Inner", versions="2+", reservedTags=[0], fields=[_TAG_1])),
     bad=spec(field_of("int32", versions="2+", reservedTags=[0])),
 )
@@ -69,5 +69,5 @@ def reserved_tags_place(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
         text = f"{field.spec.type} has no fields, so no tags; leave reservedTags out"
         yield Finding(field.part, text, "reservedTags")
     elif struct is not None:
-        text = f"{struct.spec.name} is a common struct (line {struct.part.place().line}); reserve its tags there"
+        text = f"{struct.spec.name} is a common struct (line {struct.part.location().line}); reserve its tags there"
         yield Finding(field.part, text, "reservedTags")

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import NotRequired, TypedDict, TypeVar, Unpack
 
 from kipgen.language.problems import Problem, Severity
-from kipgen.reading.draft import Body, Draft, FieldDraft, Part
+from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
 from kipgen.reading.enum_spec import EnumDraft
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule objects to; the rule itself adds its id and severity."""
+    """What a rule reports; the rule itself adds its id and severity."""
 
-    part: Part
+    part: SpecPart
     text: str
     """What is wrong; what would be right."""
     property: str = "name"
-    """The property that the place is taken from."""
+    """The property whose location is reported."""
     below: tuple[str | int, ...] = ()
-    """The way on from there, to a part of the property's value."""
+    """The path from there to a part of the property's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Folder:
 
     entries: tuple[Entry, ...]
     is_complete: bool
-    """Whether name, type and key of every file are known; if not, nothing can be said to be missing."""
+    """Whether name, type and key of every file are known; if not, nothing is reported as missing."""
     enums: tuple[EnumDraft, ...] = ()
 
 
@@ -52,7 +52,7 @@ EnumCheck = Callable[[EnumDraft], Iterable[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of the language. Rules without a check are enforced while a file is read."""
+    """One rule of the language. Rules without a check are applied while a file is read."""
 
     id: str
     summary: str
@@ -61,9 +61,9 @@ class Rule:
     bad: tuple[str, ...]
     """Specs that break it, and no other rule."""
     severity: Severity | None = "error"
-    """How bad it is by the language itself; None if only Kafka's generator minds."""
+    """Its severity in the language itself; None if only Kafka's generator has the rule."""
     kafka: Severity | None = "error"
-    """How bad it is in a spec that is meant for Kafka's own generator."""
+    """Its severity in a spec for Kafka's own generator."""
     check: Check | None = None
     folder_check: FolderCheck | None = None
     enum_check: EnumCheck | None = None
@@ -88,12 +88,12 @@ class Rule:
         if check is None or severity is None:
             return
         for finding in check(judged):
-            place = finding.part.place(finding.property, *finding.below)
-            yield Problem(place, finding.part.names, self.id, finding.text, severity)
+            location = finding.part.location(finding.property, *finding.below)
+            yield Problem(location, finding.part.names, self.id, finding.text, severity)
 
 
 class Profile(TypedDict):
-    """All of a rule but its check and its id, as the decorators take it."""
+    """All of a rule except its check and its id, as the decorators take it."""
 
     summary: str
     good: str | tuple[str, ...]
@@ -103,12 +103,12 @@ class Profile(TypedDict):
 
 
 def reading_rule(id_: str, **profile: Unpack[Profile]) -> Rule:
-    """A rule that is enforced while a file is read."""
+    """A rule that is applied while a file is read."""
     return _rule(id_, profile)
 
 
 def repeated(items: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
-    """The items whose key an earlier one has, each with the first one that has it."""
+    """The items with the key of an earlier item, each with the first one that has the key."""
     first: dict[object, T] = {}
     for item in items:
         earlier = first.setdefault(key(item), item)
@@ -116,15 +116,15 @@ def repeated(items: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T
             yield item, earlier
 
 
-# The decorators. A rule is called as the function that it is made of, with hyphens: `tag_gap` makes the rule `tag-gap`.
+# The decorators. A rule has the name of its function, with hyphens: `tag_gap` makes the rule `tag-gap`.
 
 
 def message_rule(needs: tuple[str, ...], **profile: Unpack[Profile]) -> Callable[[Check], Rule]:
     """Make a rule of a function that judges a message by its own properties.
 
     Args:
-        needs: the properties that it looks at; it is not asked when one of them is known to be wrong. Nor is it asked
-            about a retired message.
+        needs: the properties that it looks at; it is not called if one of them is known to be wrong, or if
+            the message is retired.
         profile: how the rule is explained.
     """
     return _of_drafts(lambda draft: not draft.is_retired and draft.part.broken.isdisjoint(needs), profile)
@@ -136,7 +136,7 @@ def draft_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
 
 
 def layout_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
-    """Make a rule of a function that judges a whole layout; not asked while something about a field is wrong."""
+    """Make a rule of a function that judges a whole layout; not called while a field is known to be wrong."""
     return _of_drafts(lambda draft: _is_layout(draft) and not _is_any_broken(draft.fields), profile)
 
 
@@ -146,7 +146,7 @@ def field_rule(
     """Make a rule of a function that judges a field by its own properties and by those of its message.
 
     Args:
-        needs: the field's properties that it looks at; it is not asked when one of them is known to be wrong.
+        needs: the field's properties that it looks at; it is not called if one of them is known to be wrong.
         message: the message's properties that it looks at; likewise, and not in a retired message either.
         profile: how the rule is explained.
     """
@@ -165,22 +165,22 @@ def layout_field_rule(
     return _of_parts(lambda draft: _unbroken(draft.fields, needs) if _is_layout(draft) else (), profile)
 
 
-def body_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[Body]], Rule]:
+def struct_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[StructDraft]], Rule]:
     """Make a rule of a function that judges the fields of one message or struct together."""
-    return _of_parts(lambda draft: draft.bodies, profile)
+    return _of_parts(lambda draft: draft.structs, profile)
 
 
-def layout_body_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[Body]], Rule]:
+def layout_struct_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[StructDraft]], Rule]:
     """Make a rule of a function that judges the fields of a layout, or of a struct in it, together.
 
-    It is not asked while something about one of these fields is known to be wrong.
+    It is not called while one of these fields is known to be wrong.
     """
 
-    def bodies(draft: Draft) -> Iterator[Body]:
+    def structs(draft: Draft) -> Iterator[StructDraft]:
         if _is_layout(draft):
-            yield from (body for body in draft.bodies if not _is_any_broken(body.fields))
+            yield from (struct for struct in draft.structs if not _is_any_broken(struct.fields))
 
-    return _of_parts(bodies, profile)
+    return _of_parts(structs, profile)
 
 
 def folder_rule(**profile: Unpack[Profile]) -> Callable[[FolderCheck], Rule]:
@@ -188,13 +188,13 @@ def folder_rule(**profile: Unpack[Profile]) -> Callable[[FolderCheck], Rule]:
     return lambda check: _rule(_id_of(check), profile, folder_check=check)
 
 
-def _of_drafts(is_asked: Callable[[Draft], bool], profile: Profile) -> Callable[[Check], Rule]:
-    """The decorator for functions that are asked about some messages."""
-    return lambda judge: _rule(_id_of(judge), profile, lambda draft: judge(draft) if is_asked(draft) else ())
+def _of_drafts(applies_to: Callable[[Draft], bool], profile: Profile) -> Callable[[Check], Rule]:
+    """The decorator for functions that check some messages."""
+    return lambda judge: _rule(_id_of(judge), profile, lambda draft: judge(draft) if applies_to(draft) else ())
 
 
 def _of_parts(parts: Callable[[Draft], Iterable[T]], profile: Profile) -> Callable[[PartCheck[T]], Rule]:
-    """The decorator for functions that are asked about some parts of a message."""
+    """The decorator for functions that check some parts of a message."""
 
     def decorate(judge: PartCheck[T]) -> Rule:
         def check(draft: Draft) -> Iterator[Finding]:

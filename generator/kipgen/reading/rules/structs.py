@@ -12,10 +12,10 @@ from kipwire.types import TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 MAX_STRUCTS = MAX_DEPTH // 2
-"""How deep common structs may stand one in another: as inline ones, which take two levels of a file each."""
+"""How deep common structs may be nested: as deep as inline ones, which take two levels of a file each."""
 
 _SHARED = struct_named("Shared", LEAF)
 
@@ -32,10 +32,10 @@ def _chain(count: int) -> tuple[str, ...]:
     bad=spec(field_of("Inner", fields=[LEAF]), field_of("[]Inner", "Beta", fields=[])),
 )
 def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
-    inline = (body for body in draft.bodies if body.kind == "inline" and not _in_common_struct(body))
-    for body, first in repeated((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
-        text = f"{body.spec.name} is used in line {first.part.place('type').line} already"
-        yield Finding(body.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
+    inline = (struct for struct in draft.structs if struct.kind == "inline" and not _in_common_struct(struct))
+    for struct, first in repeated((one for one in inline if "type" not in one.part.broken), lambda it: it.spec.name):
+        text = f"{struct.spec.name} is already used in line {first.part.location('type').line}"
+        yield Finding(struct.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
 
 
 @draft_rule(
@@ -44,11 +44,11 @@ def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("Outer"), common=(struct_named("Outer", field_of("Inner", "Inside", fields=[])),)),
 )
 def inline_in_common(draft: Draft) -> Iterator[Finding]:
-    for body in draft.bodies:
-        for field in body.fields if body.kind == "common" else ():
+    for struct in draft.structs:
+        for field in struct.fields if struct.kind == "common" else ():
             type_ = field.spec.type
             if type_.has_struct and type_.element not in draft.common and "type" not in field.part.broken:
-                text = f"{type_.element} is used by the common struct {body.spec.name}"
+                text = f"{type_.element} is used by the common struct {struct.spec.name}"
                 yield Finding(field.part, f"{text}; move its definition to commonStructs", "type")
 
 
@@ -60,7 +60,7 @@ def inline_in_common(draft: Draft) -> Iterator[Finding]:
 def common_struct_fields(draft: Draft) -> Iterator[Finding]:
     for field, struct in _common_uses(draft):
         if field.fields_given:
-            text = f"{struct.spec.name} is a common struct (line {struct.part.place().line}), with its fields there"
+            text = f"{struct.spec.name} is a common struct (line {struct.part.location().line}) with its own fields"
             yield Finding(field.part, f"{text}; leave these out", "fields")
 
 
@@ -93,11 +93,11 @@ def recursive_struct(draft: Draft) -> Iterator[Finding]:
         if circle and reported.isdisjoint(circle):
             reported.update(circle)
             way = " -> ".join((*circle, name))
-            yield Finding(struct.part, f"{name} contains itself ({way}); take one of these fields out")
+            yield Finding(struct.part, f"{name} contains itself ({way}); remove one of these fields")
 
 
 @draft_rule(
-    summary=f"Common structs stand one in another at most {MAX_STRUCTS} deep.",
+    summary=f"Common structs are nested at most {MAX_STRUCTS} levels deep.",
     good=spec(field_of("S1"), common=_chain(MAX_STRUCTS)),
     bad=spec(field_of("S1"), common=_chain(MAX_STRUCTS + 1)),
 )
@@ -105,8 +105,8 @@ def struct_depth(draft: Draft) -> Iterator[Finding]:
     common = draft.common
     for name, depth in _depths(common).items():
         if depth == MAX_STRUCTS + 1:  # those that use it are too deep because of it
-            text = f"in {name} structs stand one in another {depth} deep, and {MAX_STRUCTS} is the most"
-            yield Finding(common[name].part, f"{text}; put the fields of some into the struct that uses them")
+            text = f"{name} nests structs {depth} levels deep; the limit is {MAX_STRUCTS}"
+            yield Finding(common[name].part, f"{text}; move the fields of an inner struct into the one that uses it")
 
 
 @draft_rule(
@@ -115,50 +115,50 @@ def struct_depth(draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("Shared"), common=(struct_named("Shared"), struct_named("Shared"))),
 )
 def duplicate_struct(draft: Draft) -> Iterator[Finding]:
-    for body in draft.bodies:
-        if body.kind == "common" and "name" not in body.part.broken:
-            first = draft.common[body.spec.name]
-            if first is not body:
-                text = f"there is a common struct of this name in line {first.part.place().line}; rename one"
-                yield Finding(body.part, text)
+    for struct in draft.structs:
+        if struct.kind == "common" and "name" not in struct.part.broken:
+            first = draft.common[struct.spec.name]
+            if first is not struct:
+                text = f"the common struct in line {first.part.location().line} already has this name; rename one"
+                yield Finding(struct.part, text)
 
 
 @draft_rule(
-    summary="A struct is not named as its message: both become classes of one module.",
+    summary="A struct does not have the name of its message: both become classes of one module.",
     good=spec(field_of("ProbeAlpha", fields=[])),
     bad=spec(field_of("Probe", fields=[])),
 )
 def struct_name_clash(draft: Draft) -> Iterator[Finding]:
-    for body in draft.bodies:
-        if body.kind in ("inline", "common") and body.spec.name == draft.message.name and body.spec.name:
-            text = f"{body.spec.name} is the message's name; give the struct another"
-            yield Finding(body.part, text, "type" if body.kind == "inline" else "name")
+    for struct in draft.structs:
+        if struct.kind in ("inline", "common") and struct.spec.name == draft.message.name and struct.spec.name:
+            text = f"{struct.spec.name} is the name of the message; give the struct another name"
+            yield Finding(struct.part, text, "type" if struct.kind == "inline" else "name")
 
 
 @draft_rule(
-    summary="A struct has a definition. Without one it is empty, which is mostly a slip such as INT32 for int32.",
+    summary="A struct has a definition. Without one it is empty, which is usually a typo such as INT32 for int32.",
     good=spec(field_of("Inner", fields=[])),
     bad=spec(field_of("INT32")),
     severity="warning",
     kafka="warning",
 )
 def undefined_struct(draft: Draft) -> Iterator[Finding]:
-    defined = {body.spec.name for body in draft.bodies if body.kind == "common" or "fields" in body.part.given}
-    for body in draft.bodies:
-        if body.kind != "inline" or body.spec.name in defined or _in_common_struct(body):
+    defined = {struct.spec.name for struct in draft.structs if struct.kind == "common" or "fields" in struct.part.given}
+    for struct in draft.structs:
+        if struct.kind != "inline" or struct.spec.name in defined or _in_common_struct(struct):
             continue
-        if body.part.broken.isdisjoint(("type", "fields")):
-            name = body.spec.name
+        if struct.part.broken.isdisjoint(("type", "fields")):
+            name = struct.spec.name
             hint = f"write {name.lower()} for the primitive" if name.lower() in TYPES else "give it fields"
-            text = f"the struct {name} is not defined and taken as empty; {hint}"
-            yield Finding(body.part, text, "type")
+            text = f"the struct {name} is not defined, so it is empty; {hint}"
+            yield Finding(struct.part, text, "type")
 
 
-def _in_common_struct(body: Body) -> bool:
-    return body.part.path[:1] == ("commonStructs",)
+def _in_common_struct(struct: StructDraft) -> bool:
+    return struct.part.path[:1] == ("commonStructs",)
 
 
-def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, Body]]:
+def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, StructDraft]]:
     common = draft.common
     for field in draft.fields:
         struct = common.get(field.spec.type.element)
@@ -166,13 +166,13 @@ def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, Body]]:
             yield field, struct
 
 
-def _uses(struct: Body, common: dict[str, Body]) -> set[str]:
+def _uses(struct: StructDraft, common: dict[str, StructDraft]) -> set[str]:
     """The common structs that its fields have."""
     return {field.spec.type.element for field in struct.fields} & common.keys()
 
 
-def _depths(common: dict[str, Body]) -> dict[str, int]:
-    """How deep common structs stand one in another, by the outermost; those that lead into a circle have no depth."""
+def _depths(common: dict[str, StructDraft]) -> dict[str, int]:
+    """How deep each common struct nests others; structs that lead into a circle are left out."""
     left = {name: _uses(struct, common) for name, struct in common.items()}
     users: dict[str, list[str]] = {name: [] for name in common}
     for name, used in left.items():
@@ -180,7 +180,7 @@ def _depths(common: dict[str, Body]) -> dict[str, int]:
             users[one].append(name)
     depths = {name: 1 for name, used in left.items() if not used}
     waiting = list(depths)
-    for name in waiting:  # which grows: a loop, since a chain may be longer than what Python lets functions nest
+    for name in waiting:  # which grows; a loop, since a chain may be longer than Python's limit of recursion
         for user in users[name]:
             left[user].remove(name)
             if not left[user]:
@@ -190,8 +190,8 @@ def _depths(common: dict[str, Body]) -> dict[str, int]:
     return depths
 
 
-def _way_back(name: str, common: dict[str, Body]) -> tuple[str, ...]:
-    """The common structs on a way from one to itself; empty if there is no such way."""
+def _way_back(name: str, common: dict[str, StructDraft]) -> tuple[str, ...]:
+    """The common structs on a path from one to itself; empty without such a path."""
     before: dict[str, str] = {}
     waiting = [name]
     for one in waiting:  # which grows

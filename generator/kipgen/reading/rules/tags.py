@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kipgen.reading.rules.examples import field_of, spec
-from kipgen.reading.rules.rule import Finding, body_rule, field_rule, repeated
+from kipgen.reading.rules.rule import Finding, field_rule, repeated, struct_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kipgen.language.versions import Versions
-    from kipgen.reading.draft import Body, Draft, FieldDraft
+    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 
 @field_rule(
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 def tag_missing(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if not field.spec.tagged_versions.is_empty and field.spec.tag is None:
-        text = "there are taggedVersions, but no tag; add one, or leave taggedVersions out"
+        text = "taggedVersions is given without a tag; add a tag, or leave taggedVersions out"
         yield Finding(field.part, text, "taggedVersions")
 
 
@@ -37,10 +37,10 @@ def tag_unused(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
     if field.spec.tag is None or not field.spec.tagged_versions.is_empty:
         return
     if "taggedVersions" in field.part.given:
-        yield Finding(field.part, "there is a tag, but taggedVersions is none; leave the tag out", "taggedVersions")
+        yield Finding(field.part, "a tag is given, but taggedVersions is none; leave the tag out", "taggedVersions")
     else:
         flexible = _flexible(field, draft)
-        text = f"there is a tag, but none of the field's versions is flexible (flexibleVersions are {flexible})"
+        text = f"a tag is given, but none of the field's versions is flexible (flexibleVersions is {flexible})"
         yield Finding(field.part, f"{text}; leave the tag out, or change the versions", "tag")
 
 
@@ -63,7 +63,7 @@ def tagged_versions_open(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if "taggedVersions" in field.part.given:
         yield Finding(field.part, f"taggedVersions is {tagged}; write {tagged.lowest}+", "taggedVersions")
     else:
-        text = f"the tag would be used in versions {tagged} only; a tagged field stays: write versions without an end"
+        text = f"the tag would be used only in versions {tagged}; write versions without an end"
         yield Finding(field.part, text, "versions" if "versions" in field.part.given else "tag")
 
 
@@ -76,7 +76,7 @@ def tagged_versions_open(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 def tagged_outside_versions(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     versions, tagged = field.spec.versions, field.spec.tagged_versions
     if not versions.contains(tagged):
-        text = f"taggedVersions {tagged} reach beyond the field's versions {versions}; write a part of those"
+        text = f"taggedVersions {tagged} is not within the field's versions {versions}; write a range within them"
         yield Finding(field.part, text, "taggedVersions")
 
 
@@ -91,8 +91,8 @@ def tagged_outside_flexible(field: FieldDraft, draft: Draft) -> Iterator[Finding
     flexible = _flexible(field, draft)
     if not flexible.contains(field.spec.tagged_versions):
         whose = "message's" if field.spec.flexible_versions is None else "field's"
-        text = f"taggedVersions {field.spec.tagged_versions} reach beyond the {whose} flexibleVersions {flexible}"
-        yield Finding(field.part, f"{text}; write a part of those", "taggedVersions")
+        text = f"taggedVersions {field.spec.tagged_versions} is not within the {whose} flexibleVersions {flexible}"
+        yield Finding(field.part, f"{text}; write a range within them", "taggedVersions")
 
 
 @field_rule(
@@ -108,7 +108,7 @@ def tagged_nullable(field: FieldDraft, _: Draft) -> Iterator[Finding]:
         yield Finding(field.part, text, "nullableVersions")
 
 
-@body_rule(
+@struct_rule(
     summary="The tags of one message or struct are different.",
     good=spec(
         field_of("int32", versions="2+", taggedVersions="2+", tag=0),
@@ -119,15 +119,15 @@ def tagged_nullable(field: FieldDraft, _: Draft) -> Iterator[Finding]:
         field_of("int32", "Beta", versions="3+", taggedVersions="3+", tag=0),
     ),
 )
-def duplicate_tag(body: Body, _: Draft) -> Iterator[Finding]:
-    tagged = (field for field in body.fields if field.spec.tag is not None)
+def duplicate_tag(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    tagged = (field for field in struct.fields if field.spec.tag is not None)
     for field, first in repeated(tagged, lambda it: it.spec.tag):
-        text = f"tag {field.spec.tag} is {first.spec.name}'s (line {first.part.place('tag').line})"
+        text = f"tag {field.spec.tag} is already used by {first.spec.name} (line {first.part.location('tag').line})"
         yield Finding(field.part, f"{text}; choose another", "tag")
 
 
-@body_rule(
-    summary="Tags count from 0 without gaps. KIP-482 does not ask for it, but Kafka's generator does.",
+@struct_rule(
+    summary="Tags count from 0 without gaps. KIP-482 does not require it, but Kafka's generator does.",
     good=spec(
         field_of("int32", versions="2+", taggedVersions="2+", tag=1),
         field_of("int32", "Beta", versions="2+", taggedVersions="2+", tag=0),
@@ -138,21 +138,21 @@ def duplicate_tag(body: Body, _: Draft) -> Iterator[Finding]:
     ),
     severity="warning",
 )
-def tag_gap(body: Body, _: Draft) -> Iterator[Finding]:
-    by_tag = {field.spec.tag: field for field in reversed(body.fields) if field.spec.tag is not None}
-    if any("tag" in field.part.broken for field in body.fields):
+def tag_gap(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    by_tag = {field.spec.tag: field for field in reversed(struct.fields) if field.spec.tag is not None}
+    if any("tag" in field.part.broken for field in struct.fields):
         return
-    known = sorted({*by_tag, *body.spec.reserved_tags})
+    known = sorted({*by_tag, *struct.spec.reserved_tags})
     for expected, tag in enumerate(known):
         if tag != expected and tag in by_tag:
-            text = f"tag {tag} comes after a gap: {expected} is not used; Kafka's generator takes no gaps"
-            yield Finding(by_tag[tag].part, f"{text}, so use {expected}", "tag")
+            text = f"tag {tag} comes after a gap: {expected} is not used, and Kafka's generator rejects gaps"
+            yield Finding(by_tag[tag].part, f"{text}; use {expected}", "tag")
             return
 
 
 @field_rule(
     needs=("tag", "taggedVersions"),
-    summary="A tag comes with taggedVersions. KIP-482 lets them be all flexible versions, Kafka's generator does not.",
+    summary="A tag comes with taggedVersions. KIP-482 has a default for them, Kafka's generator does not.",
     good=spec(field_of("int32", taggedVersions="2+", tag=0)),
     bad=spec(field_of("int32", tag=0)),
     severity="warning",
@@ -161,7 +161,7 @@ def tag_alone(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     tagged = field.spec.tagged_versions
     if field.spec.tag is not None and "taggedVersions" not in field.part.given and tagged.is_open:
         due = f'"taggedVersions": "{tagged}"'
-        text = f"the tag is used in all flexible versions; Kafka's generator needs {due} as well"
+        text = f"the tag is used in all flexible versions; Kafka's generator also requires {due}"
         yield Finding(field.part, text, "tag")
 
 
@@ -174,4 +174,4 @@ def tag_alone(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def tagged_records(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.spec.tag is not None and str(field.spec.type) == "records":
-        yield Finding(field.part, "Kafka's generator cannot tag records; use bytes, which look the same", "type")
+        yield Finding(field.part, "Kafka's generator cannot tag records; use bytes, which are written alike", "type")

@@ -1,4 +1,4 @@
-"""The objects of a document, read property by property, and what is found wrong with them on the way."""
+"""The objects of a document, read property by property, with the problems found in them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kipgen.language.printable import control_character
 from kipgen.language.problems import Problem
 from kipgen.language.versions import Versions
-from kipgen.reading.draft import Part
-from kipgen.reading.shape import Shape, limits, out_of_range, shown
+from kipgen.reading.draft import SpecPart
+from kipgen.reading.schema_check import SchemaCheck, limits, out_of_range, shown
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
 
 if TYPE_CHECKING:
@@ -19,19 +19,19 @@ _LONGEST_INTEGER = 100
 
 
 class Reading:
-    """One document that is being read: what is broken from the start, and the problems found so far."""
+    """A document that is being read: what the JSON Schema found broken, and the problems found so far."""
 
-    def __init__(self, document: Document, shape: Shape) -> None:
+    def __init__(self, document: Document, checked: SchemaCheck) -> None:
         self.document = document
         self.problems: list[Problem] = []
         self.broken_by_parent: dict[JsonPath, set[str]] = {}
-        for path in shape.broken:
+        for path in checked.broken:
             if path:
                 self.broken_by_parent.setdefault(path[:-1], set()).add(str(path[-1]))
 
 
-class Node:
-    """One object of the document, read property by property; texts and numbers as lenient as in Kafka's reader."""
+class SpecObject:
+    """One object of the document, read property by property; as lenient with strings and numbers as Kafka's reader."""
 
     def __init__(self, reading: Reading, path: JsonPath, value: dict[str, object]) -> None:
         self.reading = reading
@@ -41,7 +41,7 @@ class Node:
         self.broken = set(reading.broken_by_parent.get(path, ()))
 
     def text(self, name: str) -> str | None:
-        """A property as text; None if it is absent, null or broken."""
+        """A property as a string; None if it is absent, null or broken."""
         value = self.value.get(name)
         if value is None or name in self.broken:
             return None
@@ -52,12 +52,12 @@ class Node:
         return value.written if isinstance(value, WrittenFloat) else str(value)
 
     def filled(self, name: str) -> str | None:
-        """A property as text; None also if it is blank."""
+        """A property as a string; None also if it is blank."""
         text = self.text(name)
         return text if text is not None and text.strip() else None
 
     def about(self) -> str:
-        """What is said about it; a control character in it is reported."""
+        """Its `about`; a control character in it is reported."""
         text = self.text("about") or ""
         if fault := control_character(text):
             self.report("about", "control-character", f"'about' {fault}")
@@ -72,14 +72,14 @@ class Node:
         if value is None or name in self.broken or not isinstance(value, int | float | str):
             return None
         lowest, highest = limits(name)
-        # Python refuses to read endless digits, and none of them fits anyway.
+        # Python does not convert very long digits, and such a number is out of range anyway.
         if (not isinstance(value, str) or len(value) <= _LONGEST_INTEGER) and lowest <= int(value) <= highest:
             return int(value)
         self.report(name, *out_of_range(name, value))
         return None
 
     def versions(self, name: str, absent: Versions) -> Versions:
-        """A property as a version range; `absent` if there is none, or none that can be read."""
+        """A property as a version range; `absent` if it is missing or cannot be read."""
         text = self.filled(name)
         if text is None:
             return absent
@@ -92,7 +92,7 @@ class Node:
     def name(self, grammar: re.Pattern[str], explanation: str) -> str:
         text = self.text("name") or ""
         if "name" not in self.broken and not grammar.fullmatch(text):
-            self.report("name", "name-form", f"{shown(text)} is no name here; write {explanation}")
+            self.report("name", "name-form", f"{shown(text)} is not a valid name; {explanation}")
         return text
 
     def integers(self, name: str) -> tuple[int, ...]:
@@ -103,7 +103,7 @@ class Node:
         return tuple(map(int, value)) if isinstance(value, list) and name not in self.broken else ()
 
     def objects(self, name: str) -> Iterator[tuple[JsonPath, dict[str, object]]]:
-        """The objects of a list, or the one object that stands in the place of a list."""
+        """The objects of a list, or the single object that is given instead of a list."""
         value = self.value.get(name)
         path = (*self.path, name)
         if isinstance(value, dict):
@@ -116,9 +116,9 @@ class Node:
         path = (*self.path, name, *below)
         if path not in self.reading.document.value_offsets:
             path = (*self.path, "name")
-        self.reading.problems.append(Problem(self.reading.document.place(path), self.names, rule, text))
+        self.reading.problems.append(Problem(self.reading.document.location(path), self.names, rule, text))
         self.broken.add(name)
 
-    def part(self) -> Part:
+    def part(self) -> SpecPart:
         given = frozenset(name for name, value in self.value.items() if not isinstance(value, str) or value.strip())
-        return Part(self.reading.document, self.path, self.names, given, frozenset(self.broken))
+        return SpecPart(self.reading.document, self.path, self.names, given, frozenset(self.broken))

@@ -1,7 +1,7 @@
-"""Station "layout": a spec and one version -> what exactly that version has, on the wire and in Python.
+"""Resolving: a spec and one version -> its wire description, and what Python has of it.
 
-All version logic ends here: whatever comes later sees no version ranges. Messages and record formats come out alike:
-in a message, what stands before a value follows from its type and the version; in a record format, the spec says it.
+All version logic ends here: later stages see no version ranges. Messages and record formats have the same result: in
+a message, the prefix of a value follows from its type and the version; in a record format, the spec says it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CLASSIC_PREFIX = {"string": "int16", "bytes": "int32", "records": "int32"}
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """The bit that says whether a value is there."""
+    """The bit that says whether a value is present."""
 
     bits: str
     """The name of the integer that holds the bit."""
@@ -47,14 +47,14 @@ class Presence:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldLayout:
-    """What stands in one place in one version: a value or, in record formats, something computed.
+class WireField:
+    """An item of a wire description: a field or, in record formats, a computed value.
 
-    What `kipwire.Field` is told of it has the name of the argument.
+    Attributes that are arguments of `kipwire.Field` have the argument's name.
     """
 
     attribute: str
-    """What holds the value, or the name of what no attribute holds."""
+    """The attribute that holds the value, or the name of an item without one."""
     spec_name: str
     type: FieldType
     about: str
@@ -87,7 +87,7 @@ class FieldLayout:
     """The attribute of the elements that orders them, of a set."""
     same_length_as: str | None = None
     """The attribute of an earlier array."""
-    inner: tuple[FieldLayout, ...] = ()
+    inner: tuple[WireField, ...] = ()
     """Of an integer made of bits: those that have a name."""
     bit: int | None = None
     """Of one bit or several: the lowest."""
@@ -97,12 +97,12 @@ class FieldLayout:
     """Of a checksum."""
     start: str | None = None
     """Of a checksum: the name of what it covers first."""
-    is_behind: bool = False
-    """Whether a checksum stands behind what it covers; else it covers everything from `start` to the end."""
+    is_after: bool = False
+    """Whether a checksum comes after what it covers; else it covers everything from `start` to the end."""
 
     @property
     def is_sized(self) -> bool:
-        """Whether a length or a count stands before its value."""
+        """Whether its value has a length or a count before it."""
         return self.type.is_array or self.type.element in _CLASSIC_PREFIX
 
     @property
@@ -117,7 +117,7 @@ class FieldLayout:
 
     @property
     def element_kind(self) -> str:
-        """The type of fixed width that stands on the wire for an element, where there is one."""
+        """The type of fixed width by which an element is written, if it has one."""
         return f"int{self.encoding.bits}" if self.encoding is not None else self.type.element
 
     @property
@@ -129,7 +129,7 @@ class FieldLayout:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether it is a struct that is made when first asked for."""
+        """Whether it is a struct that is created on first access."""
         return self.tag is not None and self.type.is_struct and self.default is not None
 
     @property
@@ -150,7 +150,7 @@ class FieldLayout:
 
     @property
     def default_expression(self) -> Code:
-        """Gives the default value, made anew where it is mutable."""
+        """An expression for the default value; a mutable one is created each time."""
         default = self.default
         if default == ():
             if self.type.is_array:
@@ -163,21 +163,21 @@ class FieldLayout:
         return quoted(default) if isinstance(default, str) else Code(repr(default))
 
     @property
-    def is_made_anew(self) -> bool:
+    def is_mutable(self) -> bool:
         """Whether its default is mutable."""
         return self.default == () and (self.type.is_array or self.type.is_struct)
 
     @property
     def parameter_default(self) -> Code:
-        """What stands for the default in the signature of `__init__`."""
-        return Code("DEFAULT") if self.is_made_anew else self.default_expression
+        """The default in the signature of `__init__`."""
+        return Code("DEFAULT") if self.is_mutable else self.default_expression
 
     def faults(self, size: str) -> Iterator[Code]:
-        """Expressions that are true where a value is not what the spec demands; `size` gives its bytes or elements."""
+        """Expressions that are true if a value breaks the spec; `size` is its number of bytes or elements."""
         if self.same_length_as:
             yield Code(f"{size} != len(self.{self.same_length_as})")
 
-    # Of record formats, as `kipwire.Field` is told.
+    # Of record formats, as arguments of `kipwire.Field`.
 
     @property
     def size_only_with(self) -> str | None:
@@ -198,7 +198,7 @@ class FieldLayout:
 
     @property
     def mask(self) -> int:
-        """The bits, where they stand in their integer."""
+        """The bits, at their position in the integer."""
         return self.limit << (self.bit or 0)
 
     @property
@@ -208,22 +208,22 @@ class FieldLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class StructLayout:
+class WireStruct:
     """A struct in one version; the message itself is one too."""
 
     class_name: str
     about: str
     flexible: bool
     """Whether a tag section ends it."""
-    items: tuple[FieldLayout, ...]
+    items: tuple[WireField, ...]
     """In the order of the spec, tagged fields among them; bits are within their integers."""
     declared_tags: tuple[int, ...]
     """The tags that any version has fields for, ascending."""
     is_bounded: bool
-    """Whether it is told where the bytes end that it may take, as in record formats; else the fields alone say it."""
+    """Whether a bound says where its bytes end, as in record formats; else the fields alone say it."""
 
     @property
-    def fields(self) -> tuple[FieldLayout, ...]:
+    def fields(self) -> tuple[WireField, ...]:
         """What attributes hold."""
         return tuple(one for item in self.items for one in item.inner or (item,) if one.role == "value")
 
@@ -236,37 +236,37 @@ class StructLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageLayout:
+class WireMessage:
     """A message in one version."""
 
     spec: MessageSpec
     version: int
-    structs: tuple[StructLayout, ...]
+    structs: tuple[WireStruct, ...]
     """Each after those that it uses."""
-    root: StructLayout
+    root: WireStruct
     header_version: int | None
     """Of a request or a response: the version of the header before it."""
 
-    def same_form(self, other: MessageLayout) -> bool:
+    def same_form(self, other: WireMessage) -> bool:
         """Whether both versions have the same fields and the same wire form."""
         return (self.structs, self.root, self.header_version) == (other.structs, other.root, other.header_version)
 
 
-def lay_out(spec: MessageSpec, version: int, header_version: int | None = None) -> MessageLayout:
-    """The layout of one version, which must be one of the message's."""
+def resolve(spec: MessageSpec, version: int, header_version: int | None = None) -> WireMessage:
+    """The wire description of one version, which must be one of the message's."""
     reachable = _reachable_structs(spec, version)
-    structs: list[StructLayout] = []
+    structs: list[WireStruct] = []
     empty: set[str] = set()  # those that can take no byte
     for struct in spec.structs:
         if struct.name in reachable:
             structs.append(_struct(spec, version, struct, empty))
             if structs[-1].may_be_empty:
                 empty.add(struct.name)
-    return MessageLayout(spec, version, tuple(structs), _struct(spec, version, spec, empty), header_version)
+    return WireMessage(spec, version, tuple(structs), _struct(spec, version, spec, empty), header_version)
 
 
 def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
-    """The structs that the version has a use for, and the common ones that it merely has."""
+    """The structs that the version uses, and the common ones that exist in it."""
     found = {struct.name for struct in spec.structs if struct.is_common and version in struct.versions}
     pending = [spec.fields, *(spec.struct(name).fields for name in found)]
     while pending:
@@ -277,10 +277,10 @@ def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
     return found
 
 
-def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, empty: AbstractSet[str]) -> StructLayout:
+def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, empty: AbstractSet[str]) -> WireStruct:
     present = [field for field in struct.fields if version in field.versions]
     by_name = {field.name: _field(spec, version, field, field.type.element in empty) for field in present}
-    return StructLayout(
+    return WireStruct(
         class_name=names.class_name(struct.name),
         about=struct.about,
         flexible=version in spec.flexible_versions and not spec.is_layout,
@@ -291,9 +291,9 @@ def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, e
 
 
 def _items(
-    spec: MessageSpec, version: int, fields: Sequence[FieldSpec], by_name: dict[str, FieldLayout]
-) -> Iterator[FieldLayout]:
-    """What stands in the places of a struct."""
+    spec: MessageSpec, version: int, fields: Sequence[FieldSpec], by_name: dict[str, WireField]
+) -> Iterator[WireField]:
+    """The items of a struct."""
     values = {field.wire.presence_bit: field for field in fields if field.wire.presence_bit}
     presences: dict[str, Presence] = {}  # by the attribute that is there or not
     before: set[str] = set()
@@ -303,8 +303,8 @@ def _items(
             item = replace(item, role="size")
         elif wire.checksum is not None:
             start = by_name[wire.checksum.start].attribute
-            is_behind = start in before
-            item = replace(item, role="checksum", algorithm=wire.checksum.algorithm, start=start, is_behind=is_behind)
+            is_after = start in before
+            item = replace(item, role="checksum", algorithm=wire.checksum.algorithm, start=start, is_after=is_after)
         elif wire.constant is not None:
             item = replace(item, role="constant", default=version if wire.constant == VERSION else int(wire.constant))
         elif wire.bits:
@@ -317,8 +317,8 @@ def _items(
         yield item
 
 
-def _bit(integer: FieldLayout, bit: BitsSpec, told: FieldSpec | None, by_name: dict[str, FieldLayout]) -> FieldLayout:
-    """A named bit, or several, of an integer; `told` is the field whose presence it is."""
+def _bit(integer: WireField, bit: BitsSpec, owner: FieldSpec | None, by_name: dict[str, WireField]) -> WireField:
+    """A named bit, or several, of an integer; `owner` is the field whose presence it says."""
     flag = bit.width == 1
     field = replace(
         integer,
@@ -330,15 +330,15 @@ def _bit(integer: FieldLayout, bit: BitsSpec, told: FieldSpec | None, by_name: d
         bit=bit.lowest,
         bits=None if flag else bit.width,
     )
-    if told is None:
+    if owner is None:
         return field
-    value, means_present = by_name[told.name], told.wire.present_if == bit.name
+    value, means_present = by_name[owner.name], owner.wire.present_if == bit.name
     presence = Presence(integer.attribute, field.attribute, field.mask, means_present, value.attribute, value.nullable)
     return replace(field, role="presence", presence=presence)
 
 
-def _as_written(spec: MessageSpec, field: FieldSpec, item: FieldLayout, presences: dict[str, Presence]) -> FieldLayout:
-    """The field of a record format, as the spec says that it stands on the wire."""
+def _as_written(spec: MessageSpec, field: FieldSpec, item: WireField, presences: dict[str, Presence]) -> WireField:
+    """The field of a record format, as the spec says that it is written."""
     wire = field.wire
     key = None
     if wire.is_sorted:
@@ -355,14 +355,14 @@ def _as_written(spec: MessageSpec, field: FieldSpec, item: FieldLayout, presence
     )
 
 
-def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empty: bool) -> FieldLayout:
+def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empty: bool) -> WireField:
     nullable = version in field.nullable_versions
     compact = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
     classic = "int32" if field.type.is_array else _CLASSIC_PREFIX.get(field.type.element)
     default = field.default
     if default is None and not nullable:
         default = ()  # records default to null even in versions where they must not be null
-    return FieldLayout(
+    return WireField(
         attribute=names.attribute_name(field.name),
         spec_name=field.name,
         type=field.type,

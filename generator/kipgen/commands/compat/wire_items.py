@@ -1,7 +1,6 @@
-"""What stands on the wire in one version of a message: slots, the same for layouts and all other messages.
+"""The wire items of one version of a message, for comparing; the same for record formats and all other messages.
 
-A slot is a place of the wire with a name. What it is made of are its form and, of a struct, the slots in it; two slots
-with the same `wire_form` have the same bytes for the same values, whatever they are called.
+Two items with the same `wire_form` have the same bytes for the same values, even if their names differ.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from kipgen.language.wire_form import PROPERTIES, REST
 
 if TYPE_CHECKING:
     from kipgen.language.spec import FieldSpec, StructSpec
-    from kipgen.resolve.layout import FieldLayout, MessageLayout, StructLayout
+    from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
 WireForm = tuple[object, ...]
 """Nested tuples that are equal where the bytes are."""
 Properties = tuple[tuple[str, object], ...]
-"""Properties of the spec language with their values; other places are given by position, so that names do not count."""
+"""Properties of the spec language with their values; other items are given by position, so that names do not count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """One place of the wire."""
+class WireItem:
+    """A named item: a field, or bits."""
 
     name: str
     """As in the spec: of a field, or of bits."""
@@ -41,70 +40,70 @@ class Slot:
     """Of an integer that KIP-625 has encodings for, or of such elements, in every case."""
     rest: Properties
     """What only layouts have: sizes, bits, checksums."""
-    attribute: FieldLayout | None
-    """What Python knows of the value; None where no attribute holds it."""
-    body: Body | None
-    """Of a struct or an array of structs, what stands in it; of an integer with named bits, the bits."""
+    attribute: WireField | None
+    """The value's attribute in Python; None if it has none."""
+    inner: WireItems | None
+    """The items of a struct, or of an array's structs; of an integer with named bits, the bits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """The slots of a message, a struct or an integer with named bits."""
+class WireItems:
+    """The items of a message, a struct or an integer with named bits."""
 
     struct: StructSpec | None
     """None for the message itself and for bits."""
     flexible: bool
     """Whether a tag section ends it."""
-    plain: tuple[Slot, ...]
+    plain: tuple[WireItem, ...]
     """In the order of the wire."""
-    tagged: tuple[Slot, ...]
+    tagged: tuple[WireItem, ...]
 
 
-def body_of(layout: MessageLayout) -> Body:
-    """What stands on the wire in one version of a message."""
-    structs = {struct.class_name: struct for struct in layout.structs}
-    return _body(layout, layout.root, None, structs)
+def wire_items(message: WireMessage) -> WireItems:
+    """The items of one version of a message."""
+    structs = {struct.class_name: struct for struct in message.structs}
+    return _items(message, message.root, None, structs)
 
 
-def wire_form(slots: tuple[Slot, ...]) -> WireForm:
-    """The form of slots one after the other; a struct is nothing but the slots in it and its tag section."""
-    return tuple(form for slot in slots for form in _slot_form(slot))
+def wire_form(items: tuple[WireItem, ...]) -> WireForm:
+    """The form of consecutive items; that of a struct is its items and its tag section."""
+    return tuple(form for item in items for form in _item_form(item))
 
 
-def _slot_form(slot: Slot) -> WireForm:
-    is_array = slot.type is not None and slot.type.is_array
-    value = _value_form(slot)
-    if slot.body is None and is_array:
-        value = ((value, False, False, slot.compact if _has_length(slot) else None, ()),)
-    elif slot.body is not None and not (is_array or slot.nullable or slot.rest):
+def _item_form(item: WireItem) -> WireForm:
+    is_array = item.type is not None and item.type.is_array
+    value = _value_form(item)
+    if item.inner is None and is_array:
+        value = ((value, False, False, item.compact if _has_length(item) else None, ()),)
+    elif item.inner is not None and not (is_array or item.nullable or item.rest):
         return value
-    return ((value, is_array, slot.nullable, slot.compact, slot.rest),)
+    return ((value, is_array, item.nullable, item.compact, item.rest),)
 
 
-def _has_length(slot: Slot) -> bool:
-    return slot.type is not None and slot.type.element in ("string", "bytes")
+def _has_length(item: WireItem) -> bool:
+    return item.type is not None and item.type.element in ("string", "bytes")
 
 
-def _value_form(slot: Slot) -> WireForm:
-    """The form of the value itself, or of an element, without what stands before it."""
-    if slot.body is not None:
-        tagged = tuple((field.tag, _slot_form(field)) for field in slot.body.tagged)
-        return (*wire_form(slot.body.plain), *((("tags", tagged),) if slot.body.flexible else ()))
-    if slot.encoding is not None:
-        return (str(slot.encoding),)
-    if slot.type is None:
+def _value_form(item: WireItem) -> WireForm:
+    """The form of the value itself, or of an element, without its prefix."""
+    if item.inner is not None:
+        tagged = tuple((field.tag, _item_form(field)) for field in item.inner.tagged)
+        return (*wire_form(item.inner.plain), *((("tags", tagged),) if item.inner.flexible else ()))
+    if item.encoding is not None:
+        return (str(item.encoding),)
+    if item.type is None:
         return ()
-    return ("bytes" if slot.type.element == "records" else slot.type.element,)
+    return ("bytes" if item.type.element == "records" else item.type.element,)
 
 
-def _body(
-    layout: MessageLayout, struct: StructLayout, spec: StructSpec | None, structs: dict[str, StructLayout]
-) -> Body:
-    fields = {field.name: field for field in (spec or layout.spec).fields}
+def _items(
+    message: WireMessage, struct: WireStruct, spec: StructSpec | None, structs: dict[str, WireStruct]
+) -> WireItems:
+    fields = {field.name: field for field in (spec or message.spec).fields}
     positions = {item.attribute: number for number, item in enumerate(struct.items)}
-    slots = [
-        _slot(
-            layout,
+    items = [
+        _item(
+            message,
             item,
             fields[item.spec_name],
             _rest(item, fields[item.spec_name], struct, positions, structs),
@@ -112,24 +111,24 @@ def _body(
         )
         for item in struct.items
     ]
-    return Body(
+    return WireItems(
         struct=spec,
         flexible=struct.flexible,
-        plain=tuple(slot for slot in slots if slot.tag is None),
-        tagged=tuple(slot for slot in slots if slot.tag is not None),
+        plain=tuple(item for item in items if item.tag is None),
+        tagged=tuple(item for item in items if item.tag is not None),
     )
 
 
-def _slot(
-    layout: MessageLayout, item: FieldLayout, spec: FieldSpec, rest: Properties, structs: dict[str, StructLayout]
-) -> Slot:
-    body = None
+def _item(
+    message: WireMessage, item: WireField, spec: FieldSpec, rest: Properties, structs: dict[str, WireStruct]
+) -> WireItem:
+    inner = None
     if item.struct is not None:
-        body = _body(layout, structs[item.struct], layout.spec.struct(item.type.element), structs)
+        inner = _items(message, structs[item.struct], message.spec.struct(item.type.element), structs)
     elif item.role == "bits":
         bits = sorted(item.inner, key=lambda bit: bit.bit or 0)
-        body = Body(None, False, tuple(_bit(bit, spec) for bit in bits), ())
-    return Slot(
+        inner = WireItems(None, False, tuple(_bit(bit, spec) for bit in bits), ())
+    return WireItem(
         name=spec.name,
         spec=spec,
         type=None if item.role == "bits" else item.type,
@@ -139,32 +138,32 @@ def _slot(
         encoding=_encoding(item),
         rest=rest,
         attribute=item if item.role == "value" else None,
-        body=body,
+        inner=inner,
     )
 
 
-def _encoding(item: FieldLayout) -> Encoding | None:
+def _encoding(item: WireField) -> Encoding | None:
     if not item.type.is_encodable or item.role == "bits":
         return None
     return item.encoding or Encoding("fixed", item.type.bits)
 
 
-def _bit(bit: FieldLayout, spec: FieldSpec) -> Slot:
+def _bit(bit: WireField, spec: FieldSpec) -> WireItem:
     rest: Properties = (("bits", (bit.bit, bit.bits or 1)),)
     attribute = bit if bit.role == "value" else None
-    return Slot(bit.spec_name, spec, None, None, False, None, None, rest, attribute, None)
+    return WireItem(bit.spec_name, spec, None, None, False, None, None, rest, attribute, None)
 
 
 _IN_OTHER_WORDS = frozenset({"bits", "presentIf", "absentIf"})
-"""The properties that have no slot or pair of their own name. Whatever else there is counts as the spec has it."""
+"""The properties that `_rest` does not list by their own names. All others count as written in the spec."""
 
 
 def _rest(
-    item: FieldLayout,
+    item: WireField,
     spec: FieldSpec,
-    struct: StructLayout,
+    struct: WireStruct,
     positions: dict[str, int],
-    structs: dict[str, StructLayout],
+    structs: dict[str, WireStruct],
 ) -> Properties:
     """What types and versions do not say. Items name each other; here they point at each other by position."""
     if not struct.is_bounded:
@@ -189,7 +188,7 @@ def _rest(
     return tuple((name, value) for name, value in pairs.items() if value is not None and value is not False)
 
 
-def _key_position(item: FieldLayout, structs: dict[str, StructLayout]) -> int:
+def _key_position(item: WireField, structs: dict[str, WireStruct]) -> int:
     assert item.struct is not None  # sets have structs as elements
     elements = structs[item.struct].fields
     return next(number for number, field in enumerate(elements) if field.attribute == item.sorted_by)

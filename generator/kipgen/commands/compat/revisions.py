@@ -1,4 +1,4 @@
-"""The two sides of a comparison: specs from files, from folders, or from a revision in git."""
+"""The two revisions that are compared: specs from files, from folders, or from a commit in git."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SpecErrors(Exception):
-    """Specs that cannot be compared because of errors of their own."""
+    """Specs that cannot be compared because they have errors."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(f"{len(problems)} errors")
@@ -27,12 +27,12 @@ class SpecErrors(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a comparison gave."""
+    """The result of a comparison."""
 
     findings: tuple[Finding, ...]
-    """By file and place."""
+    """By file and location."""
     messages: int
-    """How many messages both sides have."""
+    """How many messages both revisions have."""
     is_history_cut: bool = False
     """Whether the repository lacks a part of its history."""
 
@@ -47,11 +47,11 @@ def compare_paths(old: Path, new: Path) -> Compared:
 
 
 def compare_with_commit(path: Path, revision: str) -> Compared:
-    """Compare a file or a folder of specs with what it was in a revision of its repository, and with all before.
+    """Compare a file or a folder of specs with a revision of its repository, and with the history before it.
 
     Raises:
         SpecErrors: a spec has errors, or cannot be read.
-        GitError: git cannot tell.
+        GitError: git cannot give an answer.
     """
     new = _revisions(_read(path), str(path))
     commit = find_commit(path, revision)

@@ -24,10 +24,10 @@ _HEAD = """\
 _FIELDS = """\
     // "versions" says which versions have the field: "0+" is all from 0 on, "1-3" only these.
     { "name": "GroupId", "type": "string", "versions": "0+",
-      "about": "Say what it means: units, what -1 or null stands for." },
-    // Arrays of structs bring their struct along.
+      "about": "Say what it means: units, the meaning of -1 or null." },
+    // An array of structs defines its struct in place.
     { "name": "Topics", "type": "[]Topic", "versions": "0+",
-      "about": "The topics in question.", "fields": [
+      "about": "The topics that are meant.", "fields": [
       { "name": "Name", "type": "string", "versions": "0+",
         "about": "Name of the topic." },
       { "name": "Partitions", "type": "[]int32", "versions": "0+",
@@ -36,7 +36,7 @@ _FIELDS = """\
 
 _TAGGED_FIELD = """\
 ,
-    // A tagged field takes no byte unless it has another value than its default. Its tag is for ever.
+    // A tagged field takes no bytes while it has its default value. Its tag is never reused.
     { "name": "Reason", "type": "string", "versions": "0+", "tag": 0, "taggedVersions": "0+",
       "nullableVersions": "0+", "default": "null",
       "about": "Why it is sent; null if no reason is given." }"""
@@ -46,7 +46,7 @@ _RESPONSE_FIELDS = """\
       "about": "Milliseconds the client should hold back because of a quota; 0 if no quota was violated." },
     { "name": "ErrorCode", "type": "int16", "versions": "0+",
       "about": "What went wrong; 0 if nothing did." },
-    // A tagged field takes no byte unless it has another value than its default. Its tag is for ever.
+    // A tagged field takes no bytes while it has its default value. Its tag is never reused.
     { "name": "ErrorMessage", "type": "string", "versions": "0+", "tag": 0, "taggedVersions": "0+",
       "nullableVersions": "0+", "default": "null",
       "about": "The error in words; null if there is none." }"""
@@ -62,14 +62,14 @@ _LAYOUT = """\
   // Each version has its own class. A new version is added by raising the upper end.
   "validVersions": "0",
   "fields": [
-    // Computed, so no attribute: the bytes behind it. Whatever stands behind it must end exactly there.
+    // Computed, so not an attribute: the bytes after it. The fields after it must end exactly there.
     {{ "name": "Length", "type": "int32", "versions": "0+", "sizeOf": "rest",
-      "about": "Bytes of the entry behind this field." }},
+      "about": "Bytes of the entry after this field." }},
     {{ "name": "Magic", "type": "int8", "versions": "0+", "constant": "version",
       "about": "Number of the format." }},
     {{ "name": "Crc", "type": "uint32", "versions": "0+",
       "checksum": {{ "algorithm": "crc32", "from": "Attributes" }},
-      "about": "CRC-32 of everything behind it." }},
+      "about": "CRC-32 of everything after it." }},
     // Each name is an attribute. Bits without a name are zero.
     {{ "name": "Attributes", "type": "int8", "versions": "0+",
       "about": "Flags of the entry.", "bits": [
@@ -79,10 +79,10 @@ _LAYOUT = """\
         "about": "Whether there are headers." }}
     ]}},
     {{ "name": "Key", "type": "bytes", "versions": "0+", "size": "varint", "nullableVersions": "0+",
-      "about": "Say what null stands for." }},
+      "about": "Say what null means." }},
     // Not on the wire if it is empty; then the bit is 0.
     {{ "name": "Headers", "type": "[]{name}Header", "versions": "0+", "count": "uvarint", "presentIf": "HasHeaders",
-      "about": "What is told about the entry.", "fields": [
+      "about": "Headers of the entry.", "fields": [
       {{ "name": "Name", "type": "string", "versions": "0+", "size": "uvarint",
         "about": "Name of the header." }},
       {{ "name": "Value", "type": "bytes", "versions": "0+", "size": "uvarint",
@@ -96,7 +96,7 @@ _LAYOUT = """\
 """
 
 
-def starter_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
+def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
     """The texts of the specs, by file name: a request comes with its response, a coordinator's key with its value.
 
     Args:
@@ -105,10 +105,10 @@ def starter_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
         api_key: the number under which it is registered, where its type has one.
 
     Raises:
-        ValueError: there is no such type.
+        ValueError: the type does not exist.
     """
     if type_ not in MESSAGE_TYPES:
-        raise ValueError(f"{type_!r} is no message type; write one of {', '.join(MESSAGE_TYPES)}")
+        raise ValueError(f"{type_!r} is not a message type; write one of {', '.join(MESSAGE_TYPES)}")
     if type_ in ("request", "response"):
         return {
             f"{name}Request.json": _text(f"{name}Request", "request", api_key, _FIELDS + _TAGGED_FIELD),

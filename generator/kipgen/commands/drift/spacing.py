@@ -1,4 +1,4 @@
-"""Facts -> the text of a spec in the layout of ours: fields as far as they fit on a line, structs in their field."""
+"""Facts -> the text of a spec, spaced like ours: properties fill the lines, structs are in their field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def message_text(nodes: Mapping[str, Node]) -> str:
     """A whole spec.
 
     Args:
-        nodes: what it has, as `drift_facts.nodes` gives it.
+        nodes: its content, as `facts.nodes` gives it.
     """
     message = nodes[""]
     lines = [f"{_STEP}{property_text(name, message.facts[name])}" for name in PROPERTIES if name in message.facts]
@@ -27,7 +27,7 @@ def message_text(nodes: Mapping[str, Node]) -> str:
 
 
 def element_text(nodes: Mapping[str, Node], path: str, indent: str) -> str:
-    """A field or a common struct with all that is in it, without the indentation of its first line."""
+    """A field or a common struct with its contents, without the indentation of its first line."""
     node = nodes[path]
     names = ["name", *(name for name in PROPERTIES if name in node.facts and name != "name")]
     text, width = "{ ", len(indent) + 2
@@ -49,12 +49,12 @@ def property_text(name: str, value: Value) -> str:
 
 
 def value_json(value: Value) -> str:
-    """A fact as JSON, in which nothing but what has to be is escaped."""
+    """A fact as JSON, in which only necessary characters are escaped."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _elements(nodes: Mapping[str, Node], paths: tuple[str, ...], indent: str) -> str:
-    """What stands between the brackets of a list."""
+    """The text between the brackets of a list."""
     if not paths:
         return ""
     inner = indent + _STEP

@@ -1,4 +1,4 @@
-"""Lays out generated code with black: every distinct piece once, on all cores, and with a cache none that was done."""
+"""Formats generated code with black: each distinct block once, on all cores, and never again if a cache has it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from kipgen.python.caches import cache_folder
 from kipgen.python.pymodel import LINE_LENGTH
 
 _FEW = 3
-"""So many pieces are done before a second process is up."""
+"""The number of blocks that are formatted before a second process has started."""
 _CACHE_LIMIT = 64 * 2**20
-"""Bytes that the cache may have; beyond that it starts anew."""
+"""The most bytes that the cache may have; a larger one is deleted."""
 
 
-def blacken(texts: Iterable[str], progress: Callable[[int, int], object], cache: PieceCache | None) -> dict[str, str]:
-    """Lay out every text; the result is by text.
+def format_blocks(
+    texts: Iterable[str], progress: Callable[[int, int], object], cache: FormatCache | None
+) -> dict[str, str]:
+    """Every text, formatted, by the text as it was.
 
     Args:
-        texts: pieces of Python, each a whole module to black.
-        progress: told (pieces done, pieces to do) from time to time.
-        cache: what was laid out before; None to lay out everything.
+        texts: blocks of Python, each a whole module to black.
+        progress: called from time to time with the blocks done and the blocks to do.
+        cache: what was formatted before; None to format everything.
 
     Raises:
-        black.InvalidInput: a text is no Python, which is a fault of a template.
+        black.InvalidInput: a text is not Python, which is a fault of a template.
     """
     wanted = dict.fromkeys(texts)
     done = cache.look_up(wanted) if cache is not None else {}
@@ -58,15 +60,15 @@ def _format_all(texts: list[str]) -> Iterable[str]:
         yield from pool.map(_format, texts, chunksize=8 if len(texts) > 200 else 1)
 
 
-class PieceCache:
-    """What black made of earlier pieces. Whoever can write to it decides what is generated from it."""
+class FormatCache:
+    """What black made of earlier blocks. Anybody who can write to it decides what is generated from it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @classmethod
-    def of_user(cls) -> PieceCache | None:
-        """That of the user; None where there can be none."""
+    def of_user(cls) -> FormatCache | None:
+        """The user's cache; None if it cannot be created."""
         folder = cache_folder("black")
         return cls(folder / f"{version('black')}.sqlite") if folder else None
 
@@ -82,14 +84,14 @@ class PieceCache:
             return {}
         return found
 
-    def add(self, pieces: dict[str, str]) -> None:
-        if not pieces:
+    def add(self, blocks: dict[str, str]) -> None:
+        if not blocks:
             return
         try:
             if self.path.exists() and self.path.stat().st_size > _CACHE_LIMIT:
                 self.path.unlink()
             with closing(_connection(self.path)) as connection, connection:
-                rows = [(_key(text), result) for text, result in pieces.items()]
+                rows = [(_key(text), result) for text, result in blocks.items()]
                 connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?)", rows)
         except (sqlite3.Error, OSError):
             return

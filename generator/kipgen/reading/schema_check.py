@@ -1,7 +1,7 @@
-"""Whether a document has the shape of a message spec, as schemas/message-spec.schema.json says it.
+"""Checks a document against schemas/message-spec.schema.json, and says in our words what is wrong.
 
 Texts with a grammar of their own (version ranges, types, names, encodings) have patterns in the schema for the sake of
-editors; here they are left to `parse`, which explains better what is wrong with them.
+editors; here they are left to `parse`, whose problems explain more.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _KINDS = {
     "null": "null",
     "number": "a number",
     "object": "an object",
-    "string": "a text",
+    "string": "a string",
 }
 _RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "tag-range"}
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What is wrong with a document's shape, and the values that nothing more needs to be said about."""
+class SchemaCheck:
+    """What the JSON Schema finds wrong with a document, and the values that are not reported again."""
 
     problems: tuple[Problem, ...]
     broken: frozenset[JsonPath]
 
 
-def check_shape(document: Document, schema: Path | None = None) -> Shape:
+def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
     """Check a document against a JSON Schema; that of message specs if none is given."""
     problems: list[Problem] = []
     broken: set[JsonPath] = set()
@@ -54,11 +54,11 @@ def check_shape(document: Document, schema: Path | None = None) -> Shape:
                 problems.append(problem)
                 broken.add(path)
                 broken.update(_meant_instead(document, path))
-    return Shape(tuple(problems), frozenset(broken))
+    return SchemaCheck(tuple(problems), frozenset(broken))
 
 
 def shown(value: object) -> str:
-    """A value of a spec as it is shown in a problem."""
+    """A value of a spec, for the text of a problem."""
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     if isinstance(value, WrittenFloat):
@@ -81,7 +81,7 @@ def _validator(schema: Path) -> Draft202012Validator:
 
 
 def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPath]]:
-    """One error of jsonschema as problems of ours, each with the path that it settles."""
+    """One error of jsonschema as problems, each with the path that it is about."""
     path: JsonPath = tuple(error.absolute_path)
     name = path[-1] if path else ""
     value = error.instance
@@ -91,35 +91,35 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
             if missing not in value:
                 text = f"{missing!r} is missing{_hint(error.schema, missing)}"
                 name_path = (*path, "name")
-                place = document.place(name_path if name_path in document.value_offsets else path)
-                yield Problem(place, about, "missing-property", text), (*path, missing)
+                location = document.location(name_path if name_path in document.value_offsets else path)
+                yield Problem(location, about, "missing-property", text), (*path, missing)
     elif error.validator == "additionalProperties":
         known = error.schema["properties"]
         for unknown in value:
             if unknown not in known:
-                place = document.key_place((*path, unknown))
-                text = f"there is no property {unknown!r} here{_guess(unknown, known)}"
-                yield Problem(place, about, "unknown-property", text), (*path, unknown)
+                location = document.key_location((*path, unknown))
+                text = f"unknown property {unknown!r}{_guess(unknown, known)}"
+                yield Problem(location, about, "unknown-property", text), (*path, unknown)
     elif error.validator == "type":
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-        # The kind that is meant comes first; the others are only let through.
+        # The intended kind comes first; the others are only tolerated.
         due = kinds if name in ("encoding", "elementEncoding") else kinds[:1]
         text = f"{_label(name)} is {_kind_of(value)}; write {one_of(_KINDS[kind] for kind in due)}"
-        yield Problem(document.place(path), about, "wrong-kind", text), path
+        yield Problem(document.location(path), about, "wrong-kind", text), path
     elif error.validator == "enum":
         text = f"{_label(name)} is {shown(value)}{_guess(value, error.validator_value)}"
-        yield Problem(document.place(path), about, "unknown-word", text), path
+        yield Problem(document.location(path), about, "unknown-word", text), path
     elif error.validator in ("minimum", "maximum"):
         property_ = next(step for step in reversed(path) if isinstance(step, str))
-        yield Problem(document.place(path), about, *out_of_range(property_, value)), path
+        yield Problem(document.location(path), about, *out_of_range(property_, value)), path
     elif error.validator == "pattern" and "minimum" in error.schema:
         text = f"{_label(name)} is {shown(value)}; write a whole number"
-        yield Problem(document.place(path), about, "wrong-kind", text), path
+        yield Problem(document.location(path), about, "wrong-kind", text), path
     elif error.validator == "minProperties":
-        text = "the object is empty; give each version of the field an encoding, or leave the property out"
-        yield Problem(document.place(path), about, "encoding-coverage", text), path
+        text = "the object is empty; give an encoding for each version of the field, or leave the property out"
+        yield Problem(document.location(path), about, "encoding-coverage", text), path
     elif error.validator != "pattern":
-        yield Problem(document.place(path), about, "wrong-kind", error.message), path
+        yield Problem(document.location(path), about, "wrong-kind", error.message), path
 
 
 def limits(name: str) -> tuple[int, int]:
@@ -129,14 +129,14 @@ def limits(name: str) -> tuple[int, int]:
 
 
 def out_of_range(name: str, value: object) -> tuple[str, str]:
-    """The rule and the text for a number that does not fit its number of bits."""
+    """The rule and the text for a number that is out of range."""
     lowest, highest = limits("tag" if name == "reservedTags" else name)
     text = f"{name!r} is {shown(value)}; write a {(highest - lowest).bit_length()}-bit number, {lowest} to {highest}"
     return _RANGE_RULES.get(name, "wrong-kind"), text
 
 
 def _described(name: str) -> Any:
-    """What the JSON Schema says of a property of messages or fields."""
+    """The JSON Schema of a property of messages or fields."""
     schema: Any = _validator(schema_path()).schema
     return (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
 
@@ -149,7 +149,7 @@ def _kind_of(value: object) -> str:
     if isinstance(value, list | dict):
         return shown(value)
     if isinstance(value, str):
-        return f"the text {shown(value)}"
+        return f"the string {shown(value)}"
     return shown(value) if isinstance(value, bool) or value is None else f"the number {shown(value)}"
 
 
@@ -170,7 +170,7 @@ def _guess(word: object, known: Iterable[object]) -> str:
 
 
 def _meant_instead(document: Document, path: JsonPath) -> Iterator[JsonPath]:
-    """The property that a misspelt one was meant to be: nothing is said about its absence."""
+    """The property that a misspelt one was meant to be, so that it is not reported as missing."""
     if path and path in document.key_offsets:
         schema: Any = _validator(schema_path()).schema
         properties = schema["$defs"]["field"]["properties"] | schema["properties"]
