@@ -69,11 +69,12 @@ def captured(folder: Path) -> Iterator[RealMessage]:
     with open_frames(file) as frames:
         for entry in read_index(index):
             data = frames.read(entry)
-            if entry.is_request:
-                header, body = kafka_messages.decode_request(data)
-            else:
-                header, body = kafka_messages.decode_response(data, entry.api_key, entry.api_version)
-            for one in (header, body):
+            frame = (
+                kafka_messages.decode_request(data)
+                if entry.is_request
+                else kafka_messages.decode_response(data, entry.api_key, entry.api_version)
+            )
+            for one in frame:
                 yield RealMessage(one.NAME, one.VERSION, one.encode(), CAPTURE)
 
 

@@ -14,7 +14,10 @@ from kipwire.enums import NamedNumber
 from tests.support.kafka_jars import fetch_jars
 from tests.support.places import SUPPORT
 
-pytestmark = [pytest.mark.maven, pytest.mark.same_without_kernel]
+pytestmark = [
+    pytest.mark.maven,
+    pytest.mark.same_without_kernel("it compares tables and reads no messages"),
+]
 
 PROGRAM = SUPPORT / "java" / "EnumTables.java"
 ARTIFACTS = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kipwire import Field, LazyStruct, Message, Struct, native
+from kipwire import Field, FlexibleMessage, FlexibleStruct, LazyStruct, Struct, native
 from kipwire.description import plan
 from kipwire.description.plan import plan_of, struct_plan
 from tests.support import native_checks
@@ -38,10 +38,9 @@ def steps() -> None:
 def struct(name: str, fields: tuple[Field, ...], *, flexible: bool) -> Any:
     return type(
         name,
-        (Struct,),
+        (FlexibleStruct if flexible else Struct,),
         {
             "__slots__": tuple(field.name for field in fields),
-            "FLEXIBLE": flexible,
             "FIELDS": Counted(fields),
             "__init__": _init,
         },
@@ -92,13 +91,12 @@ def outer(inner: Any) -> Any:
         "__slots__": ("_lazy_inner",),
         "NAME": "Outer",
         "VERSION": 0,
-        "FLEXIBLE": True,
         "TAGS": frozenset({0}),
         "DECLARED_TAGS": frozenset({0}),
         "FIELDS": Counted((Field("inner", "Inner", "Level", default=(), struct=inner, compact=True, tag=0),)),
         "inner": LazyStruct(inner),
     }
-    return type("Outer", (Message,), attributes)
+    return type("Outer", (FlexibleMessage,), attributes)
 
 
 @needs_kernel

@@ -125,7 +125,8 @@ def test_jobs_read_the_answer_to_a_version_that_the_broker_does_not_know(tmp_pat
     (tmp_path / "a.pcap").write_bytes(made.dump(talk.segments))
     (inspected,) = inspect_frames(rows_of(tmp_path))
     (answer,) = [one for one in inspected.to_pylist() if one["direction"] == "response"]
-    assert (answer["fault"], answer["error_codes"]) == (None, [{"path": "error_code", "code": 35, "count": 1}])
+    refusal = {"path": "error_code", "code": 35, "error": "UNSUPPORTED_VERSION", "count": 1}
+    assert (answer["fault"], answer["error_codes"]) == (None, [refusal])
 
 
 # Damaged and hostile files.
