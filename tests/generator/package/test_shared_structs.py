@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kipwire import Field, FlexibleMessage, FlexibleStruct, LazyStruct, Struct, native
+from kipwire import Field, FlexibleMessage, FlexibleStruct, LazyStruct, Message, Struct, native
 from kipwire.description import plan
 from kipwire.description.plan import plan_of, struct_plan
 from tests.support import native_checks
