@@ -44,7 +44,7 @@ PYTHON_METHODS = {
 """The functions behind the methods that the kernel takes the place of."""
 
 
-def _take_over(kernel: ModuleType) -> None:
+def _replace_methods(kernel: ModuleType) -> None:
     kernel.fall_back_on(**PYTHON_METHODS)
     for name, method in PYTHON_METHODS.items():
         function = getattr(kernel, name)
@@ -57,4 +57,4 @@ def _take_over(kernel: ModuleType) -> None:
 kernel, reason = _load()
 in_use = kernel is not None
 if kernel is not None:
-    _take_over(kernel)
+    _replace_methods(kernel)

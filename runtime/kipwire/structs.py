@@ -303,8 +303,8 @@ class Struct:
     DECLARED_TAGS = _DeclaredTags()
     """The tags that any version has fields for."""
 
-    _rows: ClassVar[Any] = None
-    """What reads neighbours of equal shape, a `kipwire.codec.rows.Rows`, once there was a long array."""
+    _equal_elements: ClassVar[Any] = None
+    """The `kipwire.codec.equal_elements.EqualElements` of the class, made with its first long array."""
     _unknown_tagged_fields: dict[int, bytes] | None
 
     if TYPE_CHECKING:

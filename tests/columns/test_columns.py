@@ -18,7 +18,7 @@ import proposals
 from kipwire import DecodeError, Message, columns, native
 from kipwire.testing import damaged, messages
 from tests.support import column_checks, golden_data, property_checks
-from tests.support.column_checks import BY_ROWS, Way
+from tests.support.column_checks import BY_PYTHON, Way
 from tests.support.places import FORMS
 from tests.support.spec_package import Classes, declared_versions
 from tests.support.subjects.column_examples import EXAMPLES, HeartbeatRequest, MetadataResponse, metadata
@@ -95,8 +95,8 @@ def with_faults(data: tuple[bytes, bytes, bytes]) -> st.SearchStrategy[list[byte
 def ways_of(cls: type[Message]) -> list[Way]:
     """The ways that lead to columns of a class."""
     if native.in_use and cls.TYPE != "layout":
-        return [column_checks.by_kernel(), BY_ROWS]
-    return [BY_ROWS]
+        return [column_checks.by_kernel(), BY_PYTHON]
+    return [BY_PYTHON]
 
 
 @pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")

@@ -18,7 +18,7 @@ NO_CODECS = (
     "kipwire.contract",
     "kipwire.structs",
     "kipwire.types",
-    "kipwire.tools.whole",
+    "kipwire.tools.atomic",
     "kipwire.tools.words",
 )
 """Modules of those that read and write no messages: facts, files, words."""

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.arrays import RowPackers, read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import ElementPackers, read_compact_structs, write_compact_structs
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
@@ -22,7 +22,7 @@ pack_B = struct.Struct(">B").pack
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
-pack_EncodedMetadataPartition = RowPackers("h", "i", "i", "i", "*i", "*i", "*i")
+pack_EncodedMetadataPartition = ElementPackers("h", "i", "i", "i", "*i", "*i", "*i")
 
 
 class EncodedMetadataBroker(kipwire.FlexibleStruct):

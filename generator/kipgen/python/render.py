@@ -162,7 +162,7 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
         partner=partner,
         structs=structs,
         imports=_imports(
-            "\n".join((*classes, "RowPackers" * any(struct.packed for struct in structs))),
+            "\n".join((*classes, "ElementPackers" * any(struct.packed for struct in structs))),
             has_formats=bool(read_formats or write_formats),
         ),
         read_formats=read_formats,

@@ -16,7 +16,7 @@ from kipspark.packets.framing import SIZE
 from kipspark.sources.capture_places import find_captures
 from kipspark.sources.packet_captures import PacketCapture, numbered_frames
 from kipwire.captures import FRAMES, INDEX
-from kipwire.tools.whole import new_folder, rename_new
+from kipwire.tools.atomic import new_folder, rename_new
 
 FAULTS = "faults.jsonl"
 """The file for what is no frame."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeVar
 
-    from kipwire.codec.rows import Rows
+    from kipwire.codec.equal_elements import EqualElements
     from kipwire.structs import Add
 
     Unpack = Callable[[bytes, int], tuple[int, ...]]
@@ -43,7 +43,7 @@ pack_int32, unpack_int32 = Packer(">i").pack, Packer(">i").unpack_from
 
 MOST_MADE = 128
 """Instances made before any of them is read: it bounds what a count takes that no bytes stand behind."""
-WITHOUT_ROWS = Struct._fill
+NO_FILL = Struct._fill
 """What classes have whose neighbours cannot have equal shape."""
 
 
@@ -67,10 +67,10 @@ def read_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[
     """So many structs side by side: (they, position after them)."""
     if count < 0:
         raise Malformed
-    if count >= FEW and cls._fill is not WITHOUT_ROWS:
-        rows: Rows = cls._rows or prepared_rows(cls)
-        if count >= rows.least:
-            return _read_alike(rows, cls, data, pos, count)
+    if count >= FEW and cls._fill is not NO_FILL:
+        reader: EqualElements = cls._equal_elements or prepared_reader(cls)
+        if count >= reader.least:
+            return _read_alike(reader, cls, data, pos, count)
     items: list[T] = []
     read = cls._read
     while count:
@@ -86,7 +86,7 @@ def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tupl
     """The structs after a compact count: (they, position after them)."""
     if size > 127 or not size:
         size, pos = read_size(data, pos)
-    elif size <= FEW or cls._fill is WITHOUT_ROWS:  # mostly: this saves a call
+    elif size <= FEW or cls._fill is NO_FILL:  # mostly: this saves a call
         items = [*map(new, repeat(cls, size - 1))]
         read = cls._read
         for item in items:
@@ -95,21 +95,21 @@ def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tupl
     return read_structs(cls, data, pos, size - 1)
 
 
-def prepared_rows(cls: type[Struct]) -> Rows:
-    """The rows of a class, made from its fields and kept."""
-    from kipwire.codec.rows import rows_of  # most programs have no use for it
+def prepared_reader(cls: type[Struct]) -> EqualElements:
+    """The reader of equal elements of a class, made from its fields and kept."""
+    from kipwire.codec.equal_elements import equal_elements_of  # most programs have no use for it
 
-    rows = cls._rows = rows_of(cls)
-    return rows
+    reader = cls._equal_elements = equal_elements_of(cls)
+    return reader
 
 
-def _read_alike(rows: Rows, cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
+def _read_alike(reader: EqualElements, cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
     """Structs of which neighbours may be alike; those that are not are read one by one."""
     items: list[T] = []
     read = cls._read
-    patience = rows.least
+    patience = reader.least
     while count:
-        alike = rows.read(data, pos, count) if count >= rows.least else None
+        alike = reader.read(data, pos, count) if count >= reader.least else None
         if alike:
             values, taken, pos = alike
             made = [*map(new, repeat(cls, taken))]
@@ -309,7 +309,7 @@ def write_bools(items: list[bool]) -> bytes:
 # Structs of numbers and arrays of numbers.
 
 
-class RowPackers(dict[tuple[int, ...], "Callable[..., bytes]"]):
+class ElementPackers(dict[tuple[int, ...], "Callable[..., bytes]"]):
     """By the sizes of a struct's arrays, as they stand on the wire: the function that writes an element of that shape.
 
     It takes the values in their order, and before the elements of an array its size. An empty tag section is its end.

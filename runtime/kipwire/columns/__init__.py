@@ -21,12 +21,11 @@ except ImportError as error:
     raise ImportError("kipwire.columns needs pyarrow: pip install kipwire[columns]") from error
 
 from kipwire import native
-from kipwire.columns import fit
-from kipwire.columns import rows as by_rows
+from kipwire.columns import input_checks, python_engine
+from kipwire.columns.arrow_types import Shape, shape_of
 from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError
 from kipwire.columns.inputs import as_messages, as_rows, split
 from kipwire.columns.records import RECORD_SCHEMA, RecordColumns, decode_records
-from kipwire.columns.shape import Shape, shape_of
 from kipwire.errors import DecodeError
 
 TYPE_CHECKING = False
@@ -123,7 +122,7 @@ def encode(cls: type[Message], rows: Rows) -> pa.BinaryArray | pa.ChunkedArray:
     """
     given = as_rows(rows)
     shape = shape_of(cls)
-    fit.check_columns(cls, shape, given.type)
+    input_checks.check_columns(cls, shape, given.type)
     return _by_chunk(given, pa.binary(), lambda chunk, first: _write(cls, shape, chunk, first))
 
 
@@ -172,19 +171,19 @@ def _kernel_for(cls: type[Message]) -> ModuleType | None:
     """What makes columns of a class by the compiled kernel, if that does."""
     if not native.in_use:
         return None
-    from kipwire.columns import kernel
+    from kipwire.columns import kernel_engine
 
-    return kernel if kernel.serves(cls) else None
+    return kernel_engine if kernel_engine.serves(cls) else None
 
 
 def _read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
     kernel = _kernel_for(cls)
     if kernel is None:
-        return by_rows.read(cls, shape, messages, first, strict=strict)
+        return python_engine.read(cls, shape, messages, first, strict=strict)
     broken, rows = kernel.read(cls, shape, messages, strict=strict)
     if broken >= 0:
         again = pa.array([messages[broken].as_py()], pa.binary())
-        by_rows.read(cls, shape, again, first + broken, strict=True)  # which says what is wrong
+        python_engine.read(cls, shape, again, first + broken, strict=True)  # which says what is wrong
         if kernel.read(cls, shape, again, strict=True)[0] < 0:
             raise ColumnError(
                 f"row {first + broken}: its bytes changed while they were read; give bytes that nobody changes"
@@ -200,4 +199,4 @@ def _write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) -
             return kernel.write(cls, shape, rows)
         except kernel.UnusualError:
             pass
-    return by_rows.write(cls, shape, rows, first)
+    return python_engine.write(cls, shape, rows, first)

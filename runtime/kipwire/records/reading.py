@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipwire.records import message_sets, record_batches
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, SIZE, SIZE_END
 from kipwire.records.limits import Limits
-from kipwire.records.places import Place
+from kipwire.records.locations import Location
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,28 +81,28 @@ def batches_in(
     """The batches from `start` to `end` of what `take` gives bytes of, by position and size."""
     number = 0
     while end - start >= SIZE_END:
-        place = Place(number, start, file)
+        location = Location(number, start, file)
         head = take(start, HEAD.size)
         is_whole = len(head) == HEAD.size
         _, size, _, magic = HEAD.unpack(head if is_whole else head.ljust(HEAD.size, b"\0"))
         if size < _SMALLEST:
-            raise place.error(2, "batch_length", SIZE, f"{size} bytes are no batch; the smallest has {_SMALLEST}")
+            raise location.error(2, "batch_length", SIZE, f"{size} bytes are no batch; the smallest has {_SMALLEST}")
         if not is_whole:
             return
         if not 0 <= magic <= 2:
-            raise place.error(magic, "magic", MAGIC, f"there is no message format {magic}; there are 0, 1 and 2")
+            raise location.error(magic, "magic", MAGIC, f"there is no message format {magic}; there are 0, 1 and 2")
         form = FORMATS[magic]
         if size < form.smallest:
             reason = f"{size} bytes are no batch of magic {magic}; the smallest has {form.smallest}"
-            raise place.error(magic, form.size_name, SIZE, reason)
+            raise location.error(magic, form.size_name, SIZE, reason)
         size += SIZE_END
         if max_batch_size is not None and max_batch_size < size <= end - start:
             reason = f"{size:,} bytes of one batch; it may have {max_batch_size:,} (max_batch_size)"
-            raise place.error(magic, form.size_name, SIZE, reason)
+            raise location.error(magic, form.size_name, SIZE, reason)
         data = take(start, size) if size <= end - start else b""
         if len(data) < size:  # cut short, or a file that has become shorter
             return
         read = record_batches.read if magic == 2 else message_sets.read
-        yield read(data, place, check_crcs=check_crcs, limits=limits)
+        yield read(data, location, check_crcs=check_crcs, limits=limits)
         start += size
         number += 1

@@ -17,7 +17,7 @@ _PREFIX = ".kipwire-"
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
-def write_whole(file: Path, content: bytes) -> None:
+def write_atomically(file: Path, content: bytes) -> None:
     """Write a file, which takes the place of one that is there once it is whole, and keeps its permissions.
 
     A link at that place is replaced; what it leads to is left alone.

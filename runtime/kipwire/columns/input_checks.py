@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kipwire.columns.shape import Column, Shape
+    from kipwire.columns.arrow_types import Column, Shape
     from kipwire.messages import Message
 
 types = pa.types

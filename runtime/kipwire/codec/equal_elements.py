@@ -26,7 +26,7 @@ _MOST = 256
 """Rows taken at once: it bounds what a try costs that fails late."""
 
 
-class Rows:
+class EqualElements:
     """Reads neighbours that are alike, for one struct.
 
     Its fields are codes here: one of the `struct` module, `*` and such a code for an array, `bool`, `uuid` or `text`.
@@ -137,9 +137,9 @@ class Rows:
         return values
 
 
-def rows_of(cls: type[Struct]) -> Rows:
+def equal_elements_of(cls: type[Struct]) -> EqualElements:
     """The rows of a generated class whose fields all have a code; its tag section must know no field."""
-    return Rows([_code(field) for field in cls.FIELDS], flexible=cls.FLEXIBLE)
+    return EqualElements([_code(field) for field in cls.FIELDS], flexible=cls.FLEXIBLE)
 
 
 def _code(field: Field) -> str:

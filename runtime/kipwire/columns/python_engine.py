@@ -12,11 +12,11 @@ from kipwire.columns.errors import RowDecodeError, RowEncodeError, too_much
 from kipwire.columns.soundness import expect_sound
 from kipwire.description.paths import Visitor
 from kipwire.errors import DecodeError, EncodeError
-from kipwire.tools.garbage import no_garbage_collection
+from kipwire.tools.collector import no_garbage_collection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.columns.shape import Column, Shape
+    from kipwire.columns.arrow_types import Column, Shape
     from kipwire.messages import Message
     from kipwire.structs import Struct
 
@@ -124,7 +124,7 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
     Args:
         cls: the class of the messages.
         shape: all of its columns.
-        rows: structs whose columns `fit.check_columns` has accepted.
+        rows: structs whose columns `input_checks.check_columns` has accepted.
         first: the number of the first row.
 
     Raises:

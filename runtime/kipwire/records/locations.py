@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=Message)
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A batch in its buffer or file."""
 
     number: int

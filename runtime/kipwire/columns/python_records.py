@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kipwire.columns.errors import too_large_a_number, too_much
-from kipwire.tools.garbage import no_garbage_collection
+from kipwire.tools.collector import no_garbage_collection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _OF_RECORD = ("offset", "timestamp", "key", "value", "headers")
 _INT64 = range(-(2**63), 2**63)
 
 
-class RecordRows:
+class PythonRecords:
     """Records on their way into columns, a list for each column."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kipwire import _kernel
 from kipwire.columns.errors import too_large_a_number, too_much
-from kipwire.columns.kernel import array_of
+from kipwire.columns.kernel_engine import array_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import Any
 import pyarrow as pa
 
 from kipwire import _kernel
-from kipwire.columns import fit
+from kipwire.columns import input_checks
+from kipwire.columns.arrow_types import UNKNOWN_TYPE
 from kipwire.columns.errors import ColumnError, too_much
-from kipwire.columns.shape import UNKNOWN_TYPE
 from kipwire.columns.soundness import expect_sound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.columns.shape import Column, Shape
+    from kipwire.columns.arrow_types import Column, Shape
     from kipwire.messages import Message
 
     Names = tuple[tuple[str, "Names | None"], ...]
@@ -77,7 +77,7 @@ def _names(shape: Shape, given: pa.StructType | None = None) -> Names:
             names.append((column.name, column.shape and _names(column.shape)))
         elif given.get_field_index(column.name) >= 0:
             type_ = given.field(column.name).type
-            inner = type_.value_type if fit.is_any_list(type_) else type_
+            inner = type_.value_type if input_checks.is_any_list(type_) else type_
             names.append((column.name, column.shape and _names(column.shape, inner)))
     return tuple(names)
 
