@@ -115,10 +115,10 @@ class Frames:
             is_here = self._file.read(_SIZE_BYTES) == entry.size.to_bytes(_SIZE_BYTES, "big")
             frame = read_at_most(self._file, entry.size if entry.size <= LARGEST_FRAME else 0) if is_here else b""
         if is_here and entry.size > LARGEST_FRAME:
-            raise CaptureError(f"{entry.place}: a frame of {entry.size} bytes; it may have {LARGEST_FRAME} at most")
+            raise CaptureError(f"{entry.place}: a frame of {entry.size} bytes; the limit is {LARGEST_FRAME}")
         if not is_here or len(frame) != entry.size:
             raise CaptureError(
-                f"{entry.place}: no frame of {entry.size} bytes stands at byte {entry.offset} of {self._path.name}"
+                f"{entry.place}: there is no frame of {entry.size} bytes at byte {entry.offset} of {self._path.name}"
             )
         self._end = entry.offset + _SIZE_BYTES + entry.size
         return frame

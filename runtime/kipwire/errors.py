@@ -39,7 +39,7 @@ class KipwireError(ValueError):
     """Base of every error that kipwire raises on purpose."""
 
 
-class _PlacedError(KipwireError):
+class _LocatedError(KipwireError):
     """An error at one place of a message."""
 
     def __init__(self, message: str, version: int, path: str, reason: str) -> None:
@@ -56,19 +56,19 @@ class _PlacedError(KipwireError):
         return f"{self.message} v{self.version}: {self.path or 'message'}: {self.reason}"
 
 
-class EncodeError(_PlacedError):
+class EncodeError(_LocatedError):
     """A value that the wire form of its field cannot carry: wrong type, out of range, null, too long, no valid text."""
 
 
-class JsonError(_PlacedError):
+class JsonError(_LocatedError):
     """JSON that does not describe a message of this version."""
 
 
-class ConversionError(_PlacedError):
+class ConversionError(_LocatedError):
     """Something that the other version cannot carry and that may not be dropped; `reason` names all of it."""
 
 
-class DecodeError(_PlacedError):
+class DecodeError(_LocatedError):
     """Bytes that are not a message of this version, in the strict sense of docs/strictness.md."""
 
     def __init__(self, message: str, version: int, path: str, offset: int, reason: str) -> None:

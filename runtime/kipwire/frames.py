@@ -169,7 +169,7 @@ def expect_header(header: Message, due: type[Message], body: Message) -> None:
     """
     after = f"{body.NAME} v{body.VERSION}"
     if type(header) is not due:
-        reason = f"cannot stand before {after}, which needs {due.NAME} v{due.VERSION}"
+        reason = f"cannot precede {after}, which needs {due.NAME} v{due.VERSION}"
         raise EncodeError(header.NAME, header.VERSION, "", reason)
     if isinstance(header, RequestHeader):
         for name, value in (("request_api_key", body.API_KEY), ("request_api_version", body.VERSION)):

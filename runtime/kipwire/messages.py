@@ -68,12 +68,12 @@ class Message(Root):
 
         Raises:
             DecodeError: no message of this version stands there; its offset counts from the start of the buffer.
-            ValueError: the offset lies outside the buffer.
+            ValueError: the offset is outside the buffer.
         """
         if type(data) is not bytes:
             data = content_of(data)
         if not 0 <= offset <= len(data):
-            raise ValueError(f"offset {offset} lies outside the buffer of {len(data)} bytes")
+            raise ValueError(f"offset {offset} is outside the buffer of {len(data)} bytes")
         try:
             message = new(cls)
             end = message._read(data, offset)
@@ -152,7 +152,7 @@ def content_of(data: object) -> bytes:
         view = memoryview(data)  # type: ignore[arg-type]
     except TypeError:
         what = "None" if data is None else f"{type(data).__name__} {shown(data)}"
-        raise TypeError(f"a message is decoded from bytes or another buffer, not from {what}") from None
+        raise TypeError(f"a message must be bytes or another buffer, not {what}") from None
     return view.tobytes()
 
 

@@ -16,7 +16,7 @@ def next_sequence(sequence: int, count: int) -> int:
         ValueError: the number is none (0 to 2147483647), or the count is negative.
     """
     if not 0 <= sequence <= HIGHEST_SEQUENCE:
-        raise ValueError(f"{sequence} is no sequence number; they go from 0 to {HIGHEST_SEQUENCE}")
+        raise ValueError(f"{sequence} is not a sequence number; the range is 0 to {HIGHEST_SEQUENCE}")
     if count < 0:
         raise ValueError(f"a batch cannot have {count} records; give 0 or more")
     return (sequence + count) % (HIGHEST_SEQUENCE + 1)
@@ -29,5 +29,5 @@ def next_epoch(epoch: int) -> int:
         ValueError: the number is none (0 to 32767).
     """
     if not 0 <= epoch <= HIGHEST_EPOCH:
-        raise ValueError(f"{epoch} is no epoch; they go from 0 to {HIGHEST_EPOCH}")
+        raise ValueError(f"{epoch} is not an epoch; the range is 0 to {HIGHEST_EPOCH}")
     return (epoch + 1) % (HIGHEST_EPOCH + 1)

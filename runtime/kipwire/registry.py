@@ -345,7 +345,7 @@ class Registry:
         if isinstance(api_key, type):
             cls: Any = api_key
             if version is not None or getattr(cls, "TYPE", None) not in ("request", "response"):
-                raise TypeError("a response is asked for by its class or its request's, or by API key and version")
+                raise TypeError("name a response by its class, by the class of its request, or by API key and version")
             return self.response(cls.API_KEY, cls.VERSION) if cls.TYPE == "request" else cls
         try:
             return self.response(api_key, version)

@@ -206,10 +206,10 @@ def test_nothing_gives_no_rows(way: Way) -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (pa.array([1]), "messages are of type binary or large_binary, not int64"),
-        (pa.array(["text"]), "messages are of type binary or large_binary, not string"),
-        (["text", 1], "messages are an Arrow array or a list of bytes"),
-        (7, "messages are an Arrow array or a list of bytes"),
+        (pa.array([1]), "messages must be of type binary or large_binary, not int64"),
+        (pa.array(["text"]), "messages must be of type binary or large_binary, not string"),
+        (["text", 1], "messages must be an Arrow array or a list of bytes"),
+        (7, "messages must be an Arrow array or a list of bytes"),
     ],
     ids=str,
 )
@@ -261,7 +261,7 @@ def test_broken_messages_leave_nothing_behind(way: Way) -> None:
     assert rows.filter(rows.is_valid()).equals(left)
     texts = columns.explain(MetadataResponse, data, rows)
     assert texts.null_count == len(left)
-    assert texts[0].as_py() == "MetadataResponse v12: throttle_time_ms at byte 0: need 4 bytes, 0 left"
+    assert texts[0].as_py() == "MetadataResponse v12: throttle_time_ms at byte 0: need 4 bytes, but none are left"
 
 
 def test_columns_that_nobody_asked_for_are_still_checked(way: Way) -> None:
@@ -295,7 +295,7 @@ def test_rows_of_other_data_cannot_be_explained() -> None:
     [
         (["topic"], "MetadataResponse v12: no field 'topic'; there are throttle_time_ms, brokers,"),
         (["topics.nme"], "MetadataResponse v12: topics: no field 'nme'; there are error_code, name,"),
-        (["cluster_id.length"], "MetadataResponse v12: cluster_id: it is no struct and has no field 'length'"),
+        (["cluster_id.length"], "MetadataResponse v12: cluster_id: it is not a struct and has no field 'length'"),
         ([""], "MetadataResponse v12: no field ''"),
     ],
 )

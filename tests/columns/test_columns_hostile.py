@@ -215,7 +215,7 @@ def test_damaged_messages_are_refused(way: str, monkeypatch: pytest.MonkeyPatch)
 def test_types_that_have_other_arrays_in_them_are_refused() -> None:
     data = pa.array([b"", b""])
     for messages in (data.dictionary_encode(), pa.RunEndEncodedArray.from_arrays([2], [b""])):
-        with pytest.raises(columns.ColumnError, match="messages are of type binary or large_binary, not "):
+        with pytest.raises(columns.ColumnError, match="messages must be of type binary or large_binary, not "):
             columns.decode(EMPTY, messages)
     rows = columns.decode(HeartbeatRequest, [HeartbeatRequest().encode()] * 2)
     for other in (pa.array(["a", "b"]).dictionary_encode(), pa.array([b"\0" * 16] * 2, pa.uuid())):

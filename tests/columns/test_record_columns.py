@@ -198,7 +198,7 @@ def test_numbers_of_more_than_64_bits_are_named(
 
 
 def test_a_count_that_cannot_be_true_costs_no_memory(decode: Callable[..., pa.RecordBatch]) -> None:
-    with pytest.raises(DecodeError, match="the batch tells of 2147483647 records, and has 1"):
+    with pytest.raises(DecodeError, match="the batch declares 2147483647 records, but has 1"):
         decode([batch_of(write_section([Record(offset=0)], 0, -1), 2**31 - 1)])
 
 

@@ -96,7 +96,7 @@ def decode(
             hold more than 2 GiB.
     """
     if mode not in ("strict", "null"):
-        raise ValueError(f"mode is 'strict' or 'null', not {mode!r}")
+        raise ValueError(f"mode must be 'strict' or 'null', not {mode!r}")
     shape = shape_of(cls, fields)
     strict = mode == "strict"
     return _by_chunk(as_messages(data), shape.type, lambda chunk, first: _read(cls, shape, chunk, first, strict=strict))

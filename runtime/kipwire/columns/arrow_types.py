@@ -61,7 +61,7 @@ def shape_of(cls: type[Message], fields: Iterable[str] | None = None) -> Shape:
         TypeError: `fields` is one text instead of several.
     """
     if isinstance(fields, str):
-        raise TypeError(f"fields are a list of paths, not one text: [{fields!r}]")
+        raise TypeError(f"fields must be a list of paths, not one string: [{fields!r}]")
     return _shape_of(cls, None if fields is None else tuple(fields))  # type: ignore[arg-type]  # classes are hashable
 
 
@@ -103,7 +103,7 @@ def _column(field: Field, choice: Choice | None, outer: tuple[type[Struct], ...]
         shape = _shape(field.struct, choice, outer, where)
         element = shape.type
     elif choice:
-        raise ColumnError(f"{where}: it is no struct and has no field {next(iter(choice))!r}")
+        raise ColumnError(f"{where}: it is not a struct and has no field {next(iter(choice))!r}")
     else:
         shape = None
         element = _primitive(field)

@@ -188,6 +188,6 @@ class _Maker(Visitor):
                 self.fail("its entries must not be null")
             tag, content = pair.values() if isinstance(pair, dict) else pair
             if tag in made:
-                self.fail(f"tag {tag} stands there twice")
+                self.fail(f"tag {tag} appears twice")
             made[tag] = content
         return made

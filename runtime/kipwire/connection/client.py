@@ -8,7 +8,7 @@ from kipwire.captures import LARGEST_FRAME
 from kipwire.connection.acks import is_answered
 from kipwire.connection.errors import LocalProtocolError
 from kipwire.connection.events import CORRELATION_ID, HEAD, Expected, Response, SaslToken
-from kipwire.connection.splitting import Place, Splitter, sized
+from kipwire.connection.splitting import Location, Splitter, sized
 from kipwire.tools.words import counted
 
 TYPE_CHECKING = False
@@ -74,10 +74,12 @@ class ClientConnection:
         """
         if len(frame) < HEAD.size:
             had = counted(len(frame), "byte")
-            raise LocalProtocolError(f"{had} cannot be a request, whose header has {HEAD.size} or more")
+            raise LocalProtocolError(f"{had} cannot be a request, whose header has at least {HEAD.size}")
         expected = Expected(*HEAD.unpack_from(frame))
         if expected.correlation_id in self._ids:
-            raise LocalProtocolError(f"a request with correlation id {expected.correlation_id} waits for its response")
+            raise LocalProtocolError(
+                f"a request with correlation id {expected.correlation_id} is already waiting for its response"
+            )
         if is_answered(self._registry, frame, expected.api_key, expected.api_version):
             self._ids.add(expected.correlation_id)
             self._expected.append(expected)
@@ -118,33 +120,33 @@ class ClientConnection:
             RemoteProtocolError: the next frame is too large, is cut short, or is not the response that is due.
         """
         while True:
-            place = self._splitter.place
+            location = self._splitter.location
             frame = self._splitter.take()
             if frame is None:
                 return
             if not self._expected:
-                self._splitter.refuse(place, f"a response of {counted(len(frame), 'byte')} to no request")
+                self._splitter.refuse(location, f"a response of {counted(len(frame), 'byte')} without a request")
             expected = self._expected[0]
             if expected is not None:
-                self._expect(expected, frame, place)
+                self._expect(expected, frame, location)
                 self._ids.discard(expected.correlation_id)
             self._expected.popleft()
             yield SaslToken(frame) if expected is None else Response(self._registry, frame, expected)
 
-    def _expect(self, expected: Expected, frame: bytes, place: Place) -> None:
+    def _expect(self, expected: Expected, frame: bytes, location: Location) -> None:
         """See that a frame is the response that is due.
 
         Raises:
             RemoteProtocolError: it is not.
         """
         if len(frame) < CORRELATION_ID.size:
-            what = f"{counted(len(frame), 'byte')} cannot be a response, which has {CORRELATION_ID.size} or more"
-            self._splitter.refuse(place, what)
+            what = f"{counted(len(frame), 'byte')} cannot be a response, which has at least {CORRELATION_ID.size}"
+            self._splitter.refuse(location, what)
         (found,) = CORRELATION_ID.unpack_from(frame)
         if found != expected.correlation_id:
             known = "whose turn has not come" if found in self._ids else "which no request in flight has"
-            reason = f"a response with correlation id {found}, {known}; due is that to {expected}"
-            self._splitter.refuse(place, reason)
+            reason = f"a response with correlation id {found}, {known}; expected is that to {expected}"
+            self._splitter.refuse(location, reason)
 
     def _free_id(self) -> int:
         number = self._next_id

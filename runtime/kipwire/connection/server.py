@@ -79,7 +79,7 @@ class ServerConnection:
             RemoteProtocolError: the next frame is too large, is cut short, or cannot be a request.
         """
         while True:
-            place = self._splitter.place
+            location = self._splitter.location
             frame = self._splitter.take()
             if frame is None:
                 return
@@ -87,8 +87,8 @@ class ServerConnection:
                 yield SaslToken(frame)
                 continue
             if len(frame) < HEAD.size:
-                reason = f"{counted(len(frame), 'byte')} cannot be a request, whose header has {HEAD.size} or more"
-                self._splitter.refuse(place, reason)
+                reason = f"{counted(len(frame), 'byte')} cannot be a request, whose header has at least {HEAD.size}"
+                self._splitter.refuse(location, reason)
             request = Request(self._registry, frame)
             if request.is_answered:
                 self._open.append(_Open(request))

@@ -31,7 +31,7 @@ def fault(field: Field, length: int, length_of: Callable[[str], int | None]) -> 
     """
     if (other := field.same_length_as) and length != (theirs := length_of(other)):
         there = "is null" if theirs is None else f"has {theirs}"
-        return Fault(f"array of {length} elements, but {other} {there}", "both must have as many")
+        return Fault(f"array of {length} elements, but {other} {there}", "both must have the same length")
     return None
 
 

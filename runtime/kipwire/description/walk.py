@@ -12,8 +12,9 @@ from kipwire.codec import wire
 from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description import conditions
 from kipwire.description.plan import CHECKSUM_WIDTH, struct_plan
-from kipwire.description.walk_numbers import Place
+from kipwire.description.walk_numbers import NumberWalker
 from kipwire.errors import path_text, shown
+from kipwire.tools.words import only_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def walk(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -
     """
     walker = Walker(cls, data, pos, report)
     end, _ = walker.struct(struct_plan(cls), pos)
-    walker.see_that_elements_are_few(pos, end)  # the buffer may have had bytes after the message
+    walker.check_empty_elements(pos, end)  # the buffer may have had bytes after the message
     return end
 
 
@@ -121,7 +122,7 @@ class Frame:
         return bool(self.seen[presence.name].value == presence.means_present)
 
 
-class Walker(Place):
+class Walker(NumberWalker):
     """One walk over one buffer."""
 
     def __init__(self, cls: type[Root], data: bytes, start: int, report: Report | None) -> None:
@@ -135,12 +136,12 @@ class Walker(Place):
         if self.report is not None:
             self.report(Element(path_text(self.path), role, field, start, end, value, form))
 
-    def see_that_elements_are_few(self, fault_at: int, end: int) -> None:
-        """See that a message which ends there may have the elements without bytes that were counted."""
+    def check_empty_elements(self, fault_at: int, end: int) -> None:
+        """Check that a message that ends at `end` may have as many elements without bytes as were counted."""
         most = most_empty_elements(end - self.start)
         if self.empty_elements > most:
-            reason = f"at most {most} may be in all arrays of a message of {end - self.start} bytes"
-            self.fail(fault_at, f"{self.empty_elements} elements of no bytes; {reason}")
+            reason = f"at most {most} are allowed in all arrays of a message of {end - self.start} bytes"
+            self.fail(fault_at, f"{self.empty_elements} elements without bytes; {reason}")
 
     # Structs.
 
@@ -179,7 +180,7 @@ class Walker(Place):
             self.tell("tag", start, pos, tag, field)
             if tag <= previous:
                 self.path.pop()
-                self.fail(start, f"tag {tag} stands behind tag {previous}: tags must ascend")
+                self.fail(start, f"tag {tag} follows tag {previous}; tags must ascend")
             previous = tag
             size_at = pos
             size, pos = self.varint(pos, 31, "size of a tagged field")
@@ -188,7 +189,7 @@ class Walker(Place):
             if item is not None:
                 _, pos = self.item(frame, item, pos)
                 if pos != end:
-                    self.fail(size_at, f"size says {size} bytes, the value takes {size + pos - end}")
+                    self.fail(size_at, f"declares {size} bytes, but the value takes {size + pos - end}")
             elif tag in frame.plan.declared_tags:
                 self.fail(start, f"tag {tag} belongs to other versions and is not valid in this one")
             else:
@@ -236,7 +237,7 @@ class Walker(Place):
         """An array; to be remembered is how many elements it has."""
         if self.takes_rest(frame, item):
             end = self.end_of_rest(item, pos)
-            bound = self.bound if end == self.limit else f" up to what stands behind {item.name}"
+            bound = self.bound if end == self.limit else f" before what follows {item.name}"
             return self.section(item, pos, end, bound)
         bit = item.presence.name if item.presence else ""
         length, start = self.length(item.prefix, pos, "array", nullable=item.nullable, bit=bit)
@@ -251,7 +252,7 @@ class Walker(Place):
             return length, self.primitives(item, length, start)
         if item.plan.minimum_size == 0:
             self.empty_elements += length
-            self.see_that_elements_are_few(pos, self.limit)
+            self.check_empty_elements(pos, self.limit)
         key = None
         for index in range(length):
             key, start = self.element(item, item.plan, index, start, key)
@@ -279,7 +280,7 @@ class Walker(Place):
         key = frame.seen[name] if name else None
         if before and key and key.value <= before.value:
             self.path.append(name)
-            self.fail(key.start, f"key {shown(key.value)} stands behind {shown(before.value)}: keys must ascend")
+            self.fail(key.start, f"key {shown(key.value)} follows {shown(before.value)}; keys must ascend")
         self.path.pop()
         return key, end
 
@@ -313,7 +314,7 @@ class Walker(Place):
                 if size is None:
                     return None, pos
                 if element == "string" and prefix == "uvarint_plus_one" and size > wire.MAX_STRING:
-                    self.fail(start, f"string of {size} bytes; the longest has {wire.MAX_STRING}")
+                    self.fail(start, f"string of {size} bytes; the limit is {wire.MAX_STRING}")
                 start, pos = pos, self.need(pos, size)
             raw = self.data[start:pos]
             value = self.text(raw, start) if item.kind == "string" else raw
@@ -329,7 +330,7 @@ class Walker(Place):
         """The position up to which a value goes that takes all but what stands behind it."""
         left = self.limit - pos
         if item.behind > left:
-            self.fail(pos, f"need {item.behind} bytes for what stands behind it, {left} left{self.bound}")
+            self.fail(pos, f"need {item.behind} bytes for what follows, {only_left(left)}{self.bound}")
         return self.limit - item.behind
 
     # What no attribute holds.
@@ -352,9 +353,11 @@ class Walker(Place):
             return number, end
         self.tell("size", pos, end, number, field)
         left = self.limit - end
-        if not 0 <= number <= left:
-            self.fail(pos, f"tells of {number} bytes behind it, {left} left{self.bound}")
-        self.limit, self.bound = end + number, f" of the {number} that {item.name} tells of"
+        if number < 0:
+            self.fail(pos, f"is {number}; a size must not be negative")
+        if number > left:
+            self.fail(pos, f"declares {number} more byte{'s' * (number != 1)}, {only_left(left)}{self.bound}")
+        self.limit, self.bound = end + number, f" of the {number} that {item.name} declares"
         frame.ends_at_limit = True
         return number, end
 
@@ -365,7 +368,7 @@ class Walker(Place):
         for bit in item.bits:
             unnamed &= ~(((1 << bit.bit_count) - 1) << bit.lowest)
         if unnamed:
-            self.fail(pos, f"0x{unnamed:x} is set, which are bits without a name; they must be zero")
+            self.fail(pos, f"bits 0x{unnamed:x} are set, but have no name; they must be zero")
         for bit in item.bits:
             value: int = number >> bit.lowest & (1 << bit.bit_count) - 1
             if bit.field.bits is None:
@@ -396,7 +399,7 @@ class Walker(Place):
             start, size = frame.seen[item.name]
             if item.role == "size" and end != self.limit:
                 self.path.append(item.name)
-                self.fail(start, f"tells of {size} bytes, what stands behind it takes {size + end - self.limit}")
+                self.fail(start, f"declares {size} more bytes, but what follows takes {size + end - self.limit}")
         for item in frame.plan.items:
             if item.role == "checksum" and not item.is_behind:
                 self.verify(item, frame.seen[item.name].start, frame.seen[item.field.start].start, end)
@@ -408,7 +411,7 @@ class Walker(Place):
         due = getattr(checksums, item.field.algorithm)(self.data[start:end])
         if there != due:
             self.path.append(item.name)
-            self.fail(at, f"{item.field.algorithm} is 0x{there:08x}, that of bytes {start} to {end} is 0x{due:08x}")
+            self.fail(at, f"{item.field.algorithm} is 0x{there:08x}, but bytes {start} to {end} have 0x{due:08x}")
 
 
 def _length(value: Any) -> int | None:

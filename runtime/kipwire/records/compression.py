@@ -249,7 +249,7 @@ def _compress_zstd(data: bytes) -> bytes:
 
 def _decompress_zstd(data: bytes, max_size: int) -> bytes:
     if not data.startswith(_ZSTD_MAGIC):
-        raise CompressedDataError(f"no zstd data: it starts with {data[:4].hex()} instead of {_ZSTD_MAGIC.hex()}")
+        raise CompressedDataError(f"not zstd data: it starts with {data[:4].hex()} instead of {_ZSTD_MAGIC.hex()}")
     try:
         bound, end = _zstd_bound(data)
     except IndexError:

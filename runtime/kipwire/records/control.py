@@ -6,6 +6,7 @@ from struct import Struct as Packer
 from typing import NamedTuple
 
 from kipwire.errors import DecodeError
+from kipwire.tools.words import only_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,5 +93,5 @@ def _versioned(data: bytes | None, message: str) -> bytes:
     if data is None:
         raise DecodeError(message, 0, "", 0, "may not be null")
     if len(data) < _version.size:
-        raise DecodeError(message, 0, "version", 0, f"need {_version.size} bytes, {len(data)} left")
+        raise DecodeError(message, 0, "version", 0, f"need {_version.size} bytes, {only_left(len(data))}")
     return data

@@ -45,6 +45,6 @@ def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:
         checksum = crc32c if cls.VERSION == 2 else crc32
         given, right = data[at : at + 4], checksum(data[at + 4 :]).to_bytes(4, "big")
         if check_crcs:
-            reason = f"is 0x{given.hex()}, and the bytes behind it have 0x{right.hex()}"
+            reason = f"is 0x{given.hex()}, but the bytes after it have 0x{right.hex()}"
             raise DecodeError(error.message, error.version, error.path, at, reason) from None
     return cls.decode(data[:at] + right + data[at + 4 :])

@@ -41,7 +41,7 @@ def with_offsets(batch: bytes, base_offset: int, partition_leader_epoch: int | N
 
 def _expect_batch(batch: bytes) -> None:
     if len(batch) < HEAD.size:
-        reason = f"{len(batch)} bytes are no batch; the head alone has {HEAD.size}"
+        reason = f"{len(batch)} bytes are not a batch; the head alone has {HEAD.size}"
         raise DecodeError("RecordBatch", _MAGIC, "", len(batch), reason)
     _, size, _, magic = HEAD.unpack_from(batch)
     if magic != _MAGIC:

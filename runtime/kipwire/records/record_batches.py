@@ -40,7 +40,7 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
         raise location.error(2, error.path, error.offset, error.reason) from None
     crc, attributes = _format.crc_and_attributes.unpack_from(data, _format.crc)
     if header.compression_type >= len(COMPRESSIONS):
-        reason = f"there is no compression {header.compression_type}; there are 0 to {len(COMPRESSIONS) - 1}"
+        reason = f"unknown compression {header.compression_type}; known are 0 to {len(COMPRESSIONS) - 1}"
         raise location.error(2, "attributes", _format.attributes, reason)
     batch = new(RecordBatch)
     batch._decode = partial(_records, header, location, limits)
@@ -98,7 +98,7 @@ def _records(header: BatchLayout, location: Location, limits: Limits) -> list[Re
         reason = f"{error.reason} (at byte {error.offset} of the {len(section)} that they decompress to)"
         raise location.error(2, error.path, RECORDS, reason) from None
     if len(records) != header.records_count:
-        reason = f"the batch tells of {header.records_count} records, and has {len(records)}"
+        reason = f"the batch declares {header.records_count} records, but has {len(records)}"
         raise location.error(2, "records_count", RECORDS_COUNT, reason)
     if header.timestamp_type:
         for record in records:
@@ -167,7 +167,7 @@ def write_batch(
             "RecordBatch", 2, "last_offset_delta", f"{last_offset_delta} is before the last record: {end}"
         )
     if first and first.offset < base_offset:
-        raise EncodeError("RecordBatch", 2, "base_offset", f"{base_offset} is behind the first record: {first.offset}")
+        raise EncodeError("RecordBatch", 2, "base_offset", f"{base_offset} is after the first record: {first.offset}")
     section = write_section(records, base_offset, base_timestamp)
     layout = new(BatchLayout)  # setting its slots takes half the time of a call
     layout.base_offset = base_offset

@@ -50,7 +50,7 @@ def read_segment(
     with open(path, "rb") as file:  # noqa: PTH123  a path may be given as a text
         end = os.fstat(file.fileno()).st_size
         if not 0 <= start <= end:
-            raise ValueError(f"position {start} lies outside of {os.fspath(path)}, which has {end} bytes")
+            raise ValueError(f"position {start} is outside {os.fspath(path)}, which has {end} bytes")
 
         def take(position: int, size: int) -> bytes:
             file.seek(position)

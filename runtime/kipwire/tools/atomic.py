@@ -65,7 +65,7 @@ def rename_new(made: Path, place: Path) -> None:
         made.rename(place)  # at once: there is no moment between looking and renaming
     except OSError as error:
         if error.errno in _TAKEN:
-            raise FileExistsError(error.errno, "is there already", str(place)) from None
+            raise FileExistsError(error.errno, "already exists", str(place)) from None
         raise
 
 
@@ -76,7 +76,7 @@ def _told_by(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if place.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a folder where a file is due", str(place)) from None
+            raise IsADirectoryError(errno.EISDIR, "is a folder; a file is needed", str(place)) from None
         raise type(error)(error.errno, error.strerror or str(error), str(place)) from None
 
 
