@@ -1,6 +1,6 @@
 """How the numbers of an idempotent producer go on: 0 follows the highest (KIP-98).
 
--1 stands for no number at all, and has no successor.
+-1 means that there is no number, and has no successor.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ HIGHEST_EPOCH = 2**15 - 1
 
 
 def next_sequence(sequence: int, count: int) -> int:
-    """The sequence number that is `count` records behind another; with the size of a batch, the next batch's first.
+    """The sequence number that is `count` records after another; with the size of a batch, the next batch's first.
 
     Raises:
         ValueError: the number is none (0 to 2147483647), or the count is negative.

@@ -1,7 +1,7 @@
-"""Array elements many at a time: structs that have their lengths and counts in common are rows of one `struct` format.
+"""Reads equal array elements many at a time: structs with the same lengths and counts share one `struct` format.
 
-Classes whose fields are numbers, flags, uuids, compact texts and compact arrays of numbers have rows. They are tried on
-long arrays; what is not alike is read one by one.
+It serves classes whose fields are numbers, flags, uuids, compact texts and compact arrays of numbers, and is tried on
+long arrays; elements that differ are read one by one.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kipwire.structs import Field, Struct
 
 MANY = 24
-"""Elements from which on it pays to look for rows, of structs of no fixed width."""
+"""The shortest array that is worth a try, for structs without a fixed width."""
 _MOST = 256
-"""Rows taken at once: it bounds what a try costs that fails late."""
+"""The most elements read at once: it bounds the cost of a try that fails late."""
 
 
 class EqualElements:
@@ -80,7 +80,7 @@ class EqualElements:
         return rows, count, end
 
     def _sizes(self, data: bytes, pos: int) -> tuple[list[tuple[int, int]], int] | None:
-        """Where each size of the first element stands, and its byte, down to an empty tag section; where it ends.
+        """The position and the byte of each size in the first element, with an empty tag section; and its end.
 
         None if one of them is null or has a second byte.
         """
@@ -138,7 +138,7 @@ class EqualElements:
 
 
 def equal_elements_of(cls: type[Struct]) -> EqualElements:
-    """The rows of a generated class whose fields all have a code; its tag section must know no field."""
+    """The reader for a generated class whose fields all have a code, and whose tag section has no known field."""
     return EqualElements([_code(field) for field in cls.FIELDS], flexible=cls.FLEXIBLE)
 
 

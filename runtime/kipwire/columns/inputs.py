@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.Array:
-    """The messages that stand one behind the other in a buffer, as an array that `decode` takes; nothing is copied.
+    """The messages that follow each other in a buffer, as an array for `decode`; nothing is copied.
 
     Args:
         buffer: their bytes.
-        offsets: where each starts, and behind them where the last one ends: one more than there are messages. An
+        offsets: where each message starts, then where the last one ends: one more than there are messages. An
             Arrow array of int32 or int64 is taken as it is.
 
     Raises:

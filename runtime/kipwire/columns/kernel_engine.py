@@ -1,4 +1,4 @@
-"""Columns by way of the compiled kernel: Arrow's buffers go in and come out as they are."""
+"""The engine of columns that uses the compiled kernel: Arrow's buffers go in and come out as they are."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ Given = tuple[int, int, list[Any], list[Any]]
 
 
 def _validity(array: pa.Array) -> pa.Buffer | None:
-    """The bits of values that are not null; None where pyarrow counts no null, whatever the bits are."""
+    """The bits of values that are not null; None if pyarrow counts no null, even if there are bits."""
     return array.buffers()[0] if array.null_count else None
 
 
@@ -141,7 +141,7 @@ def _as_lists(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def _given_elements(column: Column, array: pa.Array, type_: pa.DataType) -> Given:
-    """The values of a field that is no array, or of the elements of one that is."""
+    """The values of a field that is not an array, or the elements of one that is."""
     if column.shape is not None:
         if array.type == pa.null():
             array = _cast(array, type_)

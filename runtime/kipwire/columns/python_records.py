@@ -1,4 +1,4 @@
-"""Columns of records by way of `Record`, one after the other: of every format, also without the kernel."""
+"""Columns of records through `Record` objects: for every format, also without the kernel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PythonRecords:
         """Bytes of all keys and values, also of headers."""
 
     def add(self, number: int, batch: RecordBatch) -> None:
-        """Add the records of a batch, of which this is the number.
+        """Add the records of a batch, which has this number.
 
         Raises:
             DecodeError: the batch is broken.

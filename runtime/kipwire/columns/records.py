@@ -34,13 +34,13 @@ Timestamps are milliseconds since 1970, or -1."""
 def decode_records(batches: Iterable[RecordBatch]) -> pa.RecordBatch:
     """The records of batches as rows with the columns of `RECORD_SCHEMA`: what `batch.records` has, without objects.
 
-    Records are always those that the bytes tell of; the batches keep nothing of them.
+    Records always come from the bytes; the batches do not keep them.
 
     Args:
         batches: of any formats, such as `read_segment` gives them.
 
     Raises:
-        DecodeError: a batch is broken, as `batch.records` tells it.
+        DecodeError: a batch is broken, as `batch.records` reports it.
         ColumnError: a column would hold more than 2 GiB, or a number has more than 64 bits.
         ImportError: a codec needs cramjam, which is not installed.
     """
@@ -78,7 +78,7 @@ class RecordColumns:
         """Add the records of a batch. If that fails, it is as if the batch had not been there.
 
         Raises:
-            DecodeError: the batch is broken, as `batch.records` tells it.
+            DecodeError: the batch is broken, as `batch.records` reports it.
             ColumnError: a column would hold more than 2 GiB, or a number has more than 64 bits.
             ImportError: the codec needs cramjam, which is not installed.
             RuntimeError: another thread is adding a batch.

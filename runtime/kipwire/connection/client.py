@@ -36,7 +36,7 @@ class ClientConnection:
         self._client_id = client_id
         self._splitter = Splitter(largest_frame)
         self._expected: deque[Expected | None] = deque()
-        """The requests that wait for their responses, in their order; None stands for a token of SASL."""
+        """The requests that wait for their responses, in their order; None means a SASL token."""
         self._ids: set[int] = set()
         """Their correlation ids."""
         self._next_id = 0
@@ -66,7 +66,7 @@ class ClientConnection:
         return data
 
     def send_frame(self, frame: bytes) -> bytes:
-        """The bytes to send for a request that is encoded already, with its header; of whatever API and version.
+        """The bytes to send for a request that is already encoded, with its header; any API and version will do.
 
         Raises:
             LocalProtocolError: it is too short for a request, or another one with that correlation id waits for its
@@ -86,7 +86,7 @@ class ClientConnection:
         return sized(frame)
 
     def send_token(self, token: bytes, *, is_answered: bool = True) -> bytes:
-        """The bytes of a token of SASL, after the response to SaslHandshake v0; the broker's will be an event.
+        """The bytes of a SASL token, after the response to SaslHandshake v0; the broker's token will be an event.
 
         Args:
             token: what the mechanism says.
@@ -102,7 +102,7 @@ class ClientConnection:
         return sized(token)
 
     def receive_data(self, data: bytes) -> None:
-        """Take in bytes of the broker, however many; `events` says what they are.
+        """Accept any number of bytes from the broker; `events` says what they are.
 
         Raises:
             LocalProtocolError: `receive_end` was called before.
@@ -110,11 +110,11 @@ class ClientConnection:
         self._splitter.feed(data)
 
     def receive_end(self) -> None:
-        """Take in that the broker sends nothing any more; `events` sees that it ended between two frames."""
+        """Accept that the broker has stopped sending; `events` checks that it ended between two frames."""
         self._splitter.end()
 
     def events(self) -> Iterator[Response | SaslToken]:
-        """What has come, frame by frame. To stop and to ask again loses nothing.
+        """What has arrived, frame by frame. Stopping and asking again loses nothing.
 
         Raises:
             RemoteProtocolError: the next frame is too large, is cut short, or is not the response that is due.
@@ -134,7 +134,7 @@ class ClientConnection:
             yield SaslToken(frame) if expected is None else Response(self._registry, frame, expected)
 
     def _expect(self, expected: Expected, frame: bytes, location: Location) -> None:
-        """See that a frame is the response that is due.
+        """Check that a frame is the response that is due.
 
         Raises:
             RemoteProtocolError: it is not.

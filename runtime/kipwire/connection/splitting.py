@@ -1,4 +1,4 @@
-"""Bytes of one direction, however they come, to frames: int32 sizes, each with so many bytes after it."""
+"""Splits the bytes of one direction into frames: each is an int32 size and that many bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIZE = Packer(">i")
 
 
 class Location(NamedTuple):
-    """Where a frame stands in what the peer sent."""
+    """The location of a frame in what the peer sent."""
 
     frame: int
     offset: int

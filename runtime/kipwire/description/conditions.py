@@ -1,4 +1,4 @@
-"""What record formats demand of values besides their types, the same for reading, writing and test strategies.
+"""Conditions of record formats on values, apart from their types; the same for reading, writing and test strategies.
 
 Generated code has the same demands as expressions, from `kipgen.resolve.layout`. A condition looks at how long values
 are: how many elements an array has, how many bytes anything else.

@@ -38,7 +38,7 @@ def field_range(field: Field) -> tuple[int, int]:
 
 
 def out_of_range(field: Field, number: int) -> str:
-    """What to say of a number that an integer field cannot carry; "" if it can."""
+    """The reason why an integer field cannot carry a number; "" if it can."""
     lowest, highest = field_range(field)
     if lowest <= number <= highest:
         return ""
@@ -49,7 +49,7 @@ def out_of_range(field: Field, number: int) -> str:
 
 
 def check(message: Root) -> None:
-    """Look at every value of the message.
+    """Check every value of the message.
 
     Raises:
         EncodeError: for the first value that its field cannot carry, in the order of the fields.
@@ -70,7 +70,7 @@ class Checker(Visitor):
         """Path and number of elements of each array whose elements take no byte."""
 
     def check_empty_elements(self) -> None:
-        """See that the elements without bytes are not too many; all else must be right by now."""
+        """Check that there are not too many elements without bytes; everything else must already be right."""
         parts: list[bytes] = []
         with suppress(Malformed):  # raised when all parts are there
             self.values._write(parts.append)
@@ -126,7 +126,7 @@ class Checker(Visitor):
             self.fail("the attribute is missing")
 
     def unknown(self, item: Struct) -> None:
-        fields: Any = getattr(item, "_unknown_tagged_fields", self)  # which is no value that it could have
+        fields: Any = getattr(item, "_unknown_tagged_fields", self)  # a value that it cannot have
         if fields is self:
             self.fail("the attribute is missing")
         if not fields:
@@ -156,7 +156,7 @@ class Checker(Visitor):
             self.prefix(item, size, "bytes", struct)
 
     def prefix(self, item: Item, number: int, unit: str, struct: Struct) -> None:
-        """See that what stands before a value can say how long it is."""
+        """Check that the prefix of a value can say how long it is."""
         form = item.field.prefix
         what = "array" if item.array else item.field.element
         if not form:
@@ -170,7 +170,7 @@ class Checker(Visitor):
                 self.fail(f"{what} of {number} {unit}; the {form} before it can declare at most {most}")
 
     def element(self, item: Item, value: object) -> None:
-        """A value of which the type says how long it is, or an element of an array; they all are such."""
+        """A value whose type says how long it is, as of every element of an array."""
         kind = KINDS.get(item.field.element)
         if item.plan is not None:
             cls = item.plan.cls
@@ -244,7 +244,7 @@ class Checker(Visitor):
             self.fail(f"element {first} has the same key {shown(keys[first])}; keys must be unique")
 
     def sizes(self, plan: Plan, struct: Struct) -> None:
-        """See that a struct's size can say how many bytes stand behind it."""
+        """Check that a struct's size can say how many bytes follow it."""
         for number, item in enumerate(plan.items):
             if item.role == "size":
                 _, most = field_range(item.field)

@@ -37,14 +37,14 @@ class NumberWalker:
         raise DecodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), pos, reason)
 
     def need(self, pos: int, count: int) -> int:
-        """The position behind so many bytes, which must be there."""
+        """The position after `count` bytes, which must be there."""
         left = self.limit - pos
         if count > left:
             self.fail(pos, f"need {count} byte{'s' * (count != 1)}, {only_left(left)}{self.bound}")
         return pos + count
 
     def scalar(self, kind: str, pos: int) -> tuple[Any, int]:
-        """A value of a kind (`kipwire.description.plan`) that says how long it is: (the value, position behind it)."""
+        """A value of a kind (`kipwire.description.plan`) that says how long it is: (the value, position after it)."""
         start = pos
         if kind in FIXED:
             packer = FIXED[kind]
@@ -69,7 +69,7 @@ class NumberWalker:
         return (value - (1 << bits) if value >> bits - 1 else value), pos
 
     def varint(self, pos: int, bits: int, what: str) -> tuple[int, int]:
-        """An unsigned varint: minimal, and of so many bits at most."""
+        """An unsigned varint: minimal, and of at most `bits` bits."""
         start, value, shift = pos, 0, 0
         while True:
             self.need(pos, 1)

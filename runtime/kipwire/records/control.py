@@ -67,7 +67,7 @@ def control_record(record: Record) -> ControlRecord:
     import kafka_messages  # here and below, since most logs are read without a look at control records
 
     cls = kafka_messages.message(name, version)
-    # The version stands before an EndTxnMarker, while the others have it as their first field.
+    # The version precedes an EndTxnMarker; the others have it as their first field.
     return ControlRecord(type_, type_id, cls.decode(value[_version.size :] if name == "EndTxnMarker" else value))
 
 

@@ -1,4 +1,4 @@
-"""Where a batch stands, errors that tell it, and reading a batch with or without its checksum."""
+"""The location of a batch, errors with it, and reading a batch with or without its checksum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Location(NamedTuple):
     """A batch in its buffer or file."""
 
     number: int
-    """How many batches stand before it."""
+    """The number of batches before it."""
     start: int
     """Its first byte."""
     file: str | None = None

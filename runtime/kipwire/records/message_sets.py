@@ -38,10 +38,10 @@ _CODECS = COMPRESSIONS[:4]
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
-    """The entry that the bytes are, from the first to the last.
+    """The entry that all of the bytes hold.
 
     Raises:
-        DecodeError: they are none.
+        DecodeError: they are not an entry.
     """
     magic = data[MAGIC]
     crc, attributes = FORMATS[magic].crc_and_attributes.unpack_from(data, FORMATS[magic].crc)
@@ -137,7 +137,7 @@ def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crc
         path = f"records[{len(entries)}]"
         end = pos + SIZE_END + int.from_bytes(data[pos + SIZE : pos + SIZE_END], "big", signed=True)
         if not pos < end <= len(data):
-            end = len(data)  # the size is wrong, which the layout's reader will tell
+            end = len(data)  # the size is wrong, which the reader of the record format will report
         try:
             entry = decode(_LAYOUTS[magic], data[pos:end], check_crcs=check_crcs)
             if entry.compression_type:
@@ -172,11 +172,11 @@ def write_message_set(
         records: in the order of their offsets, without headers; of magic 0 without timestamps, too.
         magic: the message format.
         compression: the codec; with one, the set is a single entry that all messages are compressed into.
-        timestamp_type: "CreateTime" or "LogAppendTime"; magic 0 has none, and takes no notice.
+        timestamp_type: "CreateTime" or "LogAppendTime"; magic 0 has none and ignores it.
         max_timestamp: of a compressed entry; by default the highest of the records, in milliseconds since 1970.
 
     Raises:
-        EncodeError: a value does not fit its field, the offsets do not ascend, or the format has no place for it.
+        EncodeError: a value does not fit its field, the offsets do not ascend, or the format cannot hold it.
         MissingExtraError: the codec needs cramjam, which is not installed.
     """
     if magic not in (0, 1):

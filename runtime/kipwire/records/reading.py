@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from kipwire.records.model import RecordBatch
 
 MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
-"""Bytes that a batch may decompress to unless told otherwise: 64 times what Java's producer puts into one by default,
+"""Bytes that a batch may decompress to by default: 64 times what Java's producer puts into one by default,
 since its `max.request.size` of 1 MiB holds before compression."""
 
 MAX_BATCH_SIZE = 100 * 1024 * 1024
-"""Bytes that a batch of a file may have unless told otherwise: the largest request that brokers take by default
+"""Bytes that a batch of a file may have by default: the largest request that brokers accept by default
 (`socket.request.max.bytes`)."""
 MAX_ITEMS = 2**20
-"""Records and headers together that a batch may have unless told otherwise: twice what 1 MiB has place for, of the
+"""Records and headers together that a batch may have by default: twice what 1 MiB can hold, of the
 smallest headers."""
 
 _SMALLEST = min(one.smallest for one in FORMATS)
@@ -48,7 +48,7 @@ def read_batches(
         max_items: records and headers, counted together, that one batch may have.
 
     Raises:
-        DecodeError: bytes are no batch; the path tells which one, the offset counts from the start of the buffer.
+        DecodeError: bytes are not a batch; the path says which one, the offset counts from the start of the buffer.
         MissingExtraError: there are batches of magic 2, and google-crc32c is not installed.
     """
     if type(data) is bytes:

@@ -133,7 +133,7 @@ def write_batch(
         base_timestamp: by default the first record's timestamp, in milliseconds since 1970.
         max_timestamp: by default the highest of the records; with "LogAppendTime" the time of the append.
         timestamp_type: "CreateTime" or "LogAppendTime".
-        delete_horizon: milliseconds since 1970; stands in the place of `base_timestamp`.
+        delete_horizon: milliseconds since 1970; replaces `base_timestamp`.
         partition_leader_epoch: the broker's; -1 from a producer.
         producer_id: of an idempotent producer, or -1.
         producer_epoch: of an idempotent producer, or -1.
