@@ -82,7 +82,7 @@ def test_records_cannot_be_added_while_others_are_taken() -> None:
     with collecting(add):
         parts = table.take()
     assert {part[0] for part in parts} == {50}
-    assert set(refused) == {"records are being added or taken already"}
+    assert set(refused) == {"another thread is adding or taking records"}
     assert len(spare) == 5000
 
 
