@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from kipwire.tools.whole import write_whole as write_bytes
+from kipwire.tools.atomic import write_atomically
 
 
 def read_regular(path: Path, limit: int) -> bytes:
@@ -34,4 +34,4 @@ def write_whole(file: Path, text: str, encoding: str = "utf-8") -> None:
         OSError: it cannot be written; the error names the file.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(file, text.encode(encoding))
+    write_atomically(file, text.encode(encoding))

@@ -48,7 +48,7 @@ cdef PyObject* SMALL_INTS[2 * SMALL]
 for _i in range(2 * SMALL):
     SMALL_INTS[_i] = <PyObject*>small_ints[_i]
 
-# Output that is no longer than this takes no memory but that of the result.
+# Output up to this size takes no memory except that of the result.
 cdef enum:
     STACK = 4096
 
@@ -117,7 +117,7 @@ cdef PyObject* read_message(const Form* form, data, int64_t at, Cursor* cursor) 
 
 
 cdef inline void open_bytes(data, int64_t at, Cursor* cursor) noexcept:
-    """Stand there in bytes, as at the start of a message."""
+    """Move to a position in bytes, as at the start of a message."""
     cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
     open_cursor(cursor, start + at, start + PyBytes_GET_SIZE(<PyObject*>data))
 

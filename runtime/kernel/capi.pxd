@@ -66,7 +66,7 @@ cdef extern from *:
     """
     #include <structmember.h>  /* PyMemberDef, before Python 3.12 */
 
-    /* The slot of an object at an offset that a member descriptor tells. */
+    /* The slot of an object at the offset of a member descriptor. */
     #define KIP_SLOT(item, offset) ((PyObject**)((char*)(item) + (offset)))
 
     #ifndef Py_T_OBJECT_EX  /* before Python 3.12 */

@@ -14,7 +14,7 @@ cdef extern from *:
 
     #if defined(__x86_64__) && defined(__GNUC__)
     #define KIP_CRC_INSTRUCTION 1
-    /* Three streams at once would be faster still; this is no longer what a batch waits for. */
+    /* Three streams at once would be faster still; this is not the slowest part of a batch any more. */
     __attribute__((target("sse4.2")))
     static uint32_t kip_crc32c_by_instruction(const uint8_t* p, Py_ssize_t size) {
         uint64_t crc = 0xFFFFFFFF, word;

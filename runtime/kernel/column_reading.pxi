@@ -1,4 +1,4 @@
-# From bytes to columns, by the rules of reading.pxi. Every function tells whether its bytes are strictly valid and what
+# From bytes to columns, by the rules of reading.pxi. Every function says whether its bytes are strictly valid and what
 # they say has been put into the columns; of a message that is not, `forget_rows` removes what is there already.
 
 cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noexcept nogil:
@@ -134,7 +134,7 @@ cdef bint fill_elements(Column* column, Py_ssize_t first, Py_ssize_t count, Curs
 cdef inline bint store_run(const Column* elements, Py_ssize_t first, Py_ssize_t count, const uint8_t* p) noexcept nogil:
     cdef Py_ssize_t i
     cdef uint32_t* numbers = <uint32_t*>elements.values + first
-    if elements.store == STORE_32:  # such as node ids, of which there are many
+    if elements.store == STORE_32:  # such as node ids, which are common
         for i in range(count):
             numbers[i] = big_endian_32(p + 4 * i)
         return True
@@ -197,7 +197,7 @@ cdef bint fill_tag_section(const Fields* fields, Py_ssize_t row, Cursor* cursor)
 cdef bint fill_tagged_fields(
     const Fields* fields, Py_ssize_t row, uint64_t count, Py_ssize_t* at, Cursor* cursor
 ) noexcept nogil:
-    """So many tagged fields. `at` becomes the number of known ones up to the last that is there."""
+    """`count` tagged fields. `at` becomes the number of known ones up to the last that is there."""
     cdef uint64_t size
     cdef int64_t tag = -1
     cdef const uint8_t* start
@@ -234,7 +234,7 @@ cdef bint fill_unknown_field(Column* column, int64_t tag, uint64_t size, Cursor*
     return add_content(&column.parts[1], entry, p, size)
 
 
-# Messages one behind the other, as an Arrow array has them.
+# Messages one after the other, as in an Arrow array.
 
 cdef class View:
     """A buffer of somebody else, held while it is looked at; a copy where its values would not be aligned."""
@@ -294,7 +294,7 @@ def read_columns(cls, wanted, buffers, bint large, Py_ssize_t first, Py_ssize_t 
     if tree.call.trouble == TOO_MUCH:
         raise OverflowError
     if failed == BAD_OFFSETS:
-        raise ValueError("offsets descend or lie outside the content")
+        raise ValueError("offsets descend or are outside the content")
     return failed, None if failed >= 0 else column_parts(&tree.root, count)
 
 

@@ -1,4 +1,4 @@
-# From columns to bytes, by the rules of writing.pxi. Every function tells whether it could; it could not where a value is
+# From columns to bytes, by the rules of writing.pxi. Every function says whether it could; it could not where a value is
 # wrong, and also where one is right but unusual, such as unknown tags in another order: the generated code then looks.
 
 cdef bint put_struct(const Fields* fields, Py_ssize_t row, Output* out) noexcept:
@@ -294,11 +294,11 @@ cdef int look_at_fields(Tree tree, Fields* fields, children, Py_ssize_t count) e
 
 
 cdef uint8_t* viewed(Tree tree, source, Py_ssize_t width, Py_ssize_t least, Py_ssize_t* size) except NULL:
-    """Where a buffer of values of some width starts, which must have so many bytes at least."""
+    """The start of a buffer of values of some width, which must have enough bytes."""
     cdef View view = View(b"" if source is None else source, width)
     tree.kept.append(view)
     if view.buffer.len < least:
-        raise ValueError(f"a buffer has {view.buffer.len} bytes where {least} are needed")
+        raise ValueError(f"a buffer has {view.buffer.len} bytes, but {least} are needed")
     if size != NULL:
         size[0] = view.buffer.len
     return <uint8_t*>view.buffer.buf
@@ -319,7 +319,7 @@ def write_columns(cls, wanted, parts):
 
     Raises:
         NotServed: the kernel does not write this class.
-        OverflowError: there are more rows, or all together have more bytes, than offsets can tell of.
+        OverflowError: there are more rows, or all together have more bytes, than offsets can address.
         ValueError: a buffer is shorter than its array says.
     """
     cdef Tree tree = Tree(cls, wanted)

@@ -19,7 +19,7 @@ cdef enum Store:
     STORE_WIDER
 
 cdef enum:
-    # What an Arrow offset of 32 bits can tell of.
+    # The most that an Arrow offset of 32 bits can address.
     MAX_OFFSET = 0x7FFFFFFF
     # Rows that there is room for at least, once there is a row.
     LEAST_ROOM = 64
@@ -58,7 +58,7 @@ cdef struct Column:
     uint8_t* values
     # Of a column that is given: which of the bits is that of its first row.
     Py_ssize_t first_bit
-    # Where each value ends in the content or among the elements; before the first stands a 0.
+    # Where each value ends in the content or among the elements; a 0 comes before the first.
     int32_t* offsets
     uint8_t* content
     Py_ssize_t content_size
@@ -69,7 +69,7 @@ cdef struct Column:
     Fields* fields
     # Of an array: the rows of its elements. Of unknown tagged fields: those of their tags and contents.
     Rows elements
-    # The column of elements that are no structs; of unknown tagged fields those of tags and contents.
+    # The column of elements that are not structs; of unknown tagged fields those of tags and contents.
     Column* parts
     Py_ssize_t part_count
     # What a tagged field is when it is left out.
@@ -145,7 +145,7 @@ cdef class Tree:
             free_column(&self.root)
 
     cdef int set_columns(self, Rows* rows, list below) except -1:
-        """Tell rows their columns, which are given by their addresses."""
+        """Set the columns of rows, which are given by their addresses."""
         cdef size_t address
         rows.columns = <Column**>memory(self.kept, len(below), sizeof(Column*))
         for address in below:
@@ -313,7 +313,7 @@ cdef void free_column(Column* column) noexcept:
 # Growing.
 
 cdef bint make_room(Rows* rows, Py_ssize_t more) noexcept nogil:
-    """See that there is room for so many more rows in each column that is wanted."""
+    """Make room for `more` rows in each selected column."""
     cdef Py_ssize_t room, i
     if more > MAX_OFFSET - rows.count:
         rows.call.trouble = TOO_MUCH
@@ -332,7 +332,7 @@ cdef bint make_room(Rows* rows, Py_ssize_t more) noexcept nogil:
 cdef Py_ssize_t expected(const Call* call, Py_ssize_t count) noexcept nogil:
     """How many there will be of what there is so much of already, if the messages go on like that.
 
-    So it is never more than what the bytes of all messages could hold, nor than what offsets can tell of.
+    So it is never more than what the bytes of all messages could hold, nor than what offsets can address.
     """
     cdef double likely = <double>count * call.total / call.done if call.done else count
     return max(count, <Py_ssize_t>min(likely, <double>MAX_OFFSET))
@@ -358,7 +358,7 @@ cdef bint widen(Column* column, Py_ssize_t old_room, Py_ssize_t room) noexcept n
 
 
 cdef bint widen_bits(uint8_t** bits, Py_ssize_t old_room, Py_ssize_t room) noexcept nogil:
-    """Room for so many bits. New ones are zeroed, since those of several rows are in one byte."""
+    """Make room for bits. New ones are zeroed, since those of several rows are in one byte."""
     if not resize(<void**>bits, bits_size(room)):
         return False
     memset(bits[0] + bits_size(old_room), 0, bits_size(room) - bits_size(old_room))
@@ -373,7 +373,7 @@ cdef bint resize(void** block, size_t size) noexcept nogil:
 
 
 cdef inline Py_ssize_t bits_size(Py_ssize_t count) noexcept nogil:
-    """Bytes that so many bits take; it never wraps."""
+    """The bytes that a number of bits takes; it never wraps."""
     return (count >> 3) + ((count & 7) != 0)
 
 
@@ -386,7 +386,7 @@ cdef inline bint has_offsets(const Column* column) noexcept nogil:
 
 
 cdef inline bint is_size_of(const Column* column, Py_ssize_t count, Py_ssize_t* size) noexcept nogil:
-    """Bytes of the buffer of values or offsets that so many rows need; of no struct. Whether there can be so many."""
+    """The bytes of the buffer of values or offsets for some rows; not for structs. Whether there can be that many."""
     if column.kind == BOOL:
         size[0] = bits_size(count)
         return count >= 0
@@ -396,10 +396,10 @@ cdef inline bint is_size_of(const Column* column, Py_ssize_t count, Py_ssize_t* 
 
 
 cdef Py_ssize_t size_of(const Column* column, Py_ssize_t count) except -1:
-    """Bytes of the buffer of values or offsets that so many rows need.
+    """The bytes of the buffer of values or offsets for a number of rows.
 
     Raises:
-        ValueError: no buffer can have so many.
+        ValueError: no buffer can have that many.
     """
     cdef Py_ssize_t size
     if not is_size_of(column, count, &size):
@@ -424,7 +424,7 @@ cdef bint make_content_room(Column* column, Py_ssize_t more) noexcept nogil:
         column.rows.call.trouble = TOO_MUCH
         return False
     room = max(expected(column.rows.call, column.content_size + more), 2 * column.content_room, <Py_ssize_t>LEAST_ROOM)
-    room = min(room, <Py_ssize_t>MAX_OFFSET)  # so that nothing gets behind it unseen
+    room = min(room, <Py_ssize_t>MAX_OFFSET)  # so that nothing exceeds it unseen
     if not resize(<void**>&column.content, room):
         column.rows.call.trouble = NO_MEMORY
         return False
@@ -438,7 +438,7 @@ cdef inline void set_bit(uint8_t* bits, Py_ssize_t at, bint value) noexcept nogi
 
 
 cdef inline void set_valid(Column* column, Py_ssize_t row) noexcept nogil:
-    """Tell that the value of a row is not null."""
+    """Mark the value of a row as not null."""
     if column.validity != NULL:
         set_bit(column.validity, row, True)
 
@@ -497,7 +497,7 @@ cdef bint set_default(Column* column, Py_ssize_t row) noexcept nogil:
 
 
 cdef void forget_rows(Rows* rows, Py_ssize_t count) noexcept nogil:
-    """Keep so many rows: what later ones have among contents and elements is forgotten as well."""
+    """Keep the first `count` rows; later ones are dropped, with their contents and elements."""
     cdef Py_ssize_t i
     cdef Column* column
     if rows.room:

@@ -1,4 +1,4 @@
-# What items of record formats may have besides a value: bits, sizes, checksums, and what says whether a value is there.
+# What items of record formats may have apart from a value: bits, sizes, checksums, and presence bits.
 
 # Sizes, checksums, what these start at, and bits that say of values whether they are there, in one struct: their places
 # stay on the stack.

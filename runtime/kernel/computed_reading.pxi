@@ -30,7 +30,7 @@ cdef bint read_rare(const Item* item, PyObject* instance, const uint8_t** marks,
 
 
 cdef bint has_ended(const Form* form, const uint8_t** marks, Cursor* cursor) noexcept:
-    """Whether a struct that was read is as long as its size says and has the checksums that stand before its end."""
+    """Whether a struct that was read is as long as its size says and has the checksums that come before its end."""
     cdef const Item* item
     cdef Py_ssize_t i
     for i in range(form.item_count):
@@ -43,7 +43,7 @@ cdef bint has_ended(const Form* form, const uint8_t** marks, Cursor* cursor) noe
 
 
 cdef inline bint has_checksum(const Rare* rare, const uint8_t** marks, const uint8_t* end) noexcept:
-    """Whether the bytes up to there have the checksum that stands in its place."""
+    """Whether the bytes up to there have the checksum that is given."""
     cdef const uint8_t* start = marks[rare.start]
     return checksum(rare.castagnoli, start, end - start) == big_endian_32(marks[rare.mark])
 

@@ -12,7 +12,7 @@ cdef struct Cursor:
 
 
 cdef inline void open_cursor(Cursor* cursor, const uint8_t* start, const uint8_t* end) noexcept nogil:
-    """Stand at the start of a message."""
+    """Move to the start of a message."""
     cursor.at = cursor.start = start
     cursor.end = end
     cursor.empty_elements = 0
@@ -24,7 +24,7 @@ cdef inline Py_ssize_t left(const Cursor* cursor) noexcept nogil:
 
 
 cdef inline bint take(Cursor* cursor, Py_ssize_t count, const uint8_t** taken) noexcept nogil:
-    """So many bytes, which the cursor then stands behind. Whether they are there; fewer than none never are."""
+    """Take bytes, and move the cursor after them. Whether they are there; a negative number never is."""
     if <size_t>count > <size_t>(cursor.end - cursor.at):
         return False
     taken[0] = cursor.at
@@ -33,7 +33,7 @@ cdef inline bint take(Cursor* cursor, Py_ssize_t count, const uint8_t** taken) n
 
 
 cdef inline bint take_varint(Cursor* cursor, int bits, uint64_t* value) noexcept nogil:
-    """An unsigned varint: in its shortest form, and of so many bits at most. Whether it is there."""
+    """An unsigned varint: in its shortest form, and of at most `bits` bits. Whether it is there."""
     cdef const uint8_t* byte
     cdef int shift = 0
     cdef uint64_t group
@@ -82,6 +82,6 @@ cdef inline uint64_t big_endian(const uint8_t* p, int width) noexcept nogil:
 
 
 cdef inline int64_t signed(uint64_t pattern, int bits) noexcept nogil:
-    """The number whose two's complement has this pattern of so many bits."""
+    """The number whose two's complement has this pattern of `bits` bits."""
     cdef int unused = 64 - bits
     return <int64_t>(pattern << unused) >> unused

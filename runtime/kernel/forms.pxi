@@ -15,7 +15,7 @@ cdef enum Kind:
     STRING
     BYTES
     STRUCT
-    # What an item may be besides one of these values.
+    # What an item may be apart from one of these values.
     NULLABLE_STRUCT
     ARRAY
     SECTION  # an array of structs whose prefix says how many bytes they take
@@ -180,7 +180,7 @@ cdef Codec made_codec(plan, dict codecs):
 
 
 cdef int fill(Item* item, planned, cls, dict codecs, list kept) except -1:
-    """Set an item of a form but for what is in its `rare`. Whatever it points to goes into `kept`."""
+    """Set an item of a form, except its `rare`. Everything it points to goes into `kept`."""
     for name in UNKNOWN:
         if getattr(planned.field, name):
             raise NotServed
@@ -233,7 +233,7 @@ cdef int fill(Item* item, planned, cls, dict codecs, list kept) except -1:
 
 
 cdef void* memory(list kept, Py_ssize_t count, size_t size) except NULL:
-    """Zeroed memory for so many items, which lives as long as what is kept."""
+    """Zeroed memory for a number of items, which lives as long as `kept`."""
     cdef Py_ssize_t total
     if not is_size(max(count, 1), size, 0, &total):
         raise MemoryError
@@ -243,7 +243,7 @@ cdef void* memory(list kept, Py_ssize_t count, size_t size) except NULL:
 
 
 cdef void* uncleared(Py_ssize_t count, size_t size) noexcept:
-    """Memory for so many items, with anything in it; NULL without memory."""
+    """Uninitialized memory for a number of items; NULL without memory."""
     cdef Py_ssize_t total
     return PyMem_Malloc(total) if is_size(count, size, 0, &total) else NULL
 
@@ -266,7 +266,7 @@ cdef Py_ssize_t offset(cls, name) except -1:
 
 
 cdef int expect_plain(cls) except -1:
-    """See that nothing but its generated code decides how a class reads and writes.
+    """Check that only its generated code decides how a class reads and writes.
 
     A class of one's own may be derived from a generated one and change that; then its changes are what counts.
     """

@@ -35,7 +35,7 @@ cdef inline Py_ssize_t written(Output* out) noexcept:
 
 
 cdef inline bint grow(Output* out, Py_ssize_t count) noexcept:
-    """Make room for so many more bytes."""
+    """Make room for more bytes."""
     cdef Py_ssize_t size = out.at - out.start, wanted
     cdef PyObject* result
     # Twice as much as there is, but not twice a long value.
@@ -56,7 +56,7 @@ cdef inline bint grow(Output* out, Py_ssize_t count) noexcept:
 
 
 cdef inline uint8_t* put(Output* out, Py_ssize_t count) noexcept:
-    """Where the next bytes go, so many of them; NULL without memory."""
+    """The address for the next bytes; NULL without memory."""
     if out.end - out.at < count and not grow(out, count):
         return NULL
     out.at += count

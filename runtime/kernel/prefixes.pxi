@@ -1,4 +1,4 @@
-# What stands before a text, a blob or an array and says how long it is: how many bytes, or how many elements.
+# Prefixes of texts, blobs and arrays, which say how many bytes or elements follow.
 
 cdef enum Prefix:
     NO_PREFIX  # the type says it
@@ -50,7 +50,7 @@ cdef inline bint take_length(Prefix prefix, Cursor* cursor, int64_t* length) noe
 
 
 cdef inline bint put_length(Prefix prefix, Py_ssize_t length, Output* out) noexcept:
-    """A size or a count; -1 stands for null. Whether it is not too great."""
+    """A size or a count; -1 means null. Whether it is not too great."""
     if length > MAX_LENGTH:
         return False
     if prefix == UVARINT_PLUS_ONE_PREFIX:
@@ -67,7 +67,7 @@ cdef inline bint put_length(Prefix prefix, Py_ssize_t length, Output* out) noexc
 
 
 cdef inline bint set_length(Prefix prefix, Py_ssize_t at, Py_ssize_t length, Output* out) noexcept:
-    """Replace the 0 that stands there. Whether it is not too great."""
+    """Replace the 0 that was written before. Whether it is not too great."""
     if length > (MAX_STRING if prefix == INT16_PREFIX else MAX_LENGTH):
         return False
     if prefix == INT16_PREFIX:

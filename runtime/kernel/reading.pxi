@@ -75,7 +75,7 @@ cdef inline PyObject* read_value(Kind kind, const Item* item, bint nullable, Cur
 
 
 cdef inline bint take_packed(const Item* item, Cursor* cursor, int64_t* number) noexcept nogil:
-    """An integer as varint (KIP-625): zigzag, or two's complement of so many bits."""
+    """An integer as varint (KIP-625): zigzag, or two's complement of some number of bits."""
     cdef uint64_t pattern
     if item.element == PACKED:
         return take_zigzag(cursor, item.bits, number)
@@ -126,7 +126,7 @@ cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexc
 
 
 cdef PyObject* abandon_elements(PyObject** elements, Py_ssize_t count) noexcept:
-    """NULL, after so many elements were read of an array that is broken."""
+    """NULL, after some elements were read of an array that is broken."""
     while count:
         count -= 1
         drop(elements[count])
@@ -135,7 +135,7 @@ cdef PyObject* abandon_elements(PyObject** elements, Py_ssize_t count) noexcept:
 
 
 cdef PyObject* read_section(const Item* item, int64_t size, Cursor* cursor) noexcept:
-    """Elements that fill so many bytes."""
+    """Elements that fill a number of bytes."""
     cdef const uint8_t* end = cursor.end
     cdef PyObject* items
     cdef PyObject* element
@@ -161,7 +161,7 @@ cdef PyObject* read_section(const Item* item, int64_t size, Cursor* cursor) noex
 
 
 cdef inline bint can_hold(Cursor* cursor, int64_t count, Py_ssize_t least) noexcept nogil:
-    """Whether so many elements may follow, of so many bytes at least; a product, as a division takes long."""
+    """Whether a number of elements of a minimum size may follow; a product, as a division is slow."""
     cdef Py_ssize_t size
     if least:
         return is_size(count, least, 0, &size) and size <= left(cursor)
@@ -170,7 +170,7 @@ cdef inline bint can_hold(Cursor* cursor, int64_t count, Py_ssize_t least) noexc
 
 
 cdef bint may_have(Py_ssize_t size, int64_t empty_elements) noexcept nogil:
-    """Whether a message of so many bytes may have so many elements without bytes in its arrays."""
+    """Whether a message of a size may have a number of elements without bytes in its arrays."""
     return empty_elements <= EMPTY_ELEMENTS_ALWAYS or empty_elements <= size // BYTES_FOR_EACH_MORE
 
 

@@ -43,7 +43,7 @@ cdef class RecordTable:
         self.free()
 
     cdef void set_up(self, int64_t expected) noexcept:
-        """Make the columns empty ones without memory, which expect the records of so many bytes."""
+        """Reset to empty, unallocated columns sized for `expected` bytes of records."""
         cdef Py_ssize_t i
         cdef Column* headers = &self.columns[HEADERS_COLUMN]
         memset(&self.call, 0, sizeof(Call))
@@ -102,7 +102,7 @@ cdef class RecordTable:
         Args:
             number: of the batch, for its column.
             section: the bytes of the records, not compressed.
-            count: how many records the batch tells of.
+            count: how many records the batch declares.
             base_offset: what offsets are counted from.
             base_timestamp: what timestamps are counted from.
             append_time: the timestamp of all records instead, or None.
@@ -112,7 +112,7 @@ cdef class RecordTable:
 
         Raises:
             OverflowError: a column would outgrow its offsets; nothing has been added.
-            RuntimeError: records are being added or taken already, such as by another thread.
+            RuntimeError: another thread is adding or taking records, such as by another thread.
         """
         cdef BatchHeader batch
         cdef Cursor cursor
@@ -142,7 +142,7 @@ cdef class RecordTable:
         return is_good
 
     def take(self):
-        """What each column is made of, as `column_parts` tells it; none of it is left here then."""
+        """The parts of each column, from `column_parts`; nothing of it is kept here."""
         cdef Py_ssize_t i
         self.claim()
         try:
@@ -155,7 +155,7 @@ cdef class RecordTable:
     cdef int claim(self) except -1:
         """Keep others away until it is no longer busy; no Python code may run between the look and the claim."""
         if self.is_busy:
-            raise RuntimeError("records are being added or taken already")
+            raise RuntimeError("another thread is adding or taking records")
         self.is_busy = True
         return 0
 
@@ -166,7 +166,7 @@ cdef void set_kind(Column* column, Kind kind, Py_ssize_t width) noexcept:
 
 
 cdef bint fill_records(Rows* rows, Column* columns, const BatchHeader* batch, Cursor* cursor) noexcept nogil:
-    """All records of a batch, as many as it tells of."""
+    """All records of a batch, as many as it declares."""
     cdef Py_ssize_t i, first = rows.count
     cdef int64_t done = rows.call.done
     if not 0 <= batch.count <= left(cursor) // LEAST_RECORD:
@@ -213,7 +213,7 @@ cdef inline bint fill_record(Column* columns, Py_ssize_t row, const BatchHeader*
 
 
 cdef inline bint fill_blob(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
-    """Bytes or null behind their size."""
+    """Bytes or null after their size."""
     cdef int64_t size
     cdef const uint8_t* p
     if not take_length(VARINT_PREFIX, cursor, &size):

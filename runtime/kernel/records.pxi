@@ -30,7 +30,7 @@ cdef int learn_record() except -1:
 
 
 def read_records(bytes data, base_offset, base_timestamp):
-    """The records that the bytes are, offsets and timestamps counted from these; None where it gives up."""
+    """The records that the bytes are, offsets and timestamps counted from these; None if it cannot read them."""
     cdef Cursor cursor
     cdef PyObject* record
     cdef int64_t first_offset, first_timestamp
@@ -56,7 +56,7 @@ def read_records(bytes data, base_offset, base_timestamp):
 
 
 def has_more_items(bytes data, int64_t most):
-    """Whether the bytes have more records and headers than that; where they are no records the count ends."""
+    """Whether the bytes have more records and headers than that; the count ends where they are not records."""
     cdef Cursor cursor
     cdef const uint8_t* end
     cdef const uint8_t* skipped
@@ -168,7 +168,7 @@ cdef PyObject* new_pair(PyObject* key, PyObject* value) noexcept:
 
 
 def write_records(list records, base_offset, base_timestamp):
-    """The bytes of records, their deltas counted from these; None where it gives up."""
+    """The bytes of records, their deltas counted from these; None if it cannot write them."""
     cdef Output out
     cdef uint8_t stack[STACK]
     cdef int64_t first_offset, first_timestamp

@@ -36,7 +36,7 @@ cdef bint write_item(const Item* item, PyObject* value, Output* out) noexcept:
 
 
 cdef inline bint put_marker(const Item* item, bint is_there, Output* out) noexcept:
-    """What stands before a nullable struct: a byte, or of one in a tag section a varint."""
+    """The marker before a nullable struct: a byte, or a varint in a tag section."""
     return put_integer(out, 1, 1 if is_there else 255 if item.tag < 0 else 0)
 
 

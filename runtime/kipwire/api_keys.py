@@ -1,4 +1,4 @@
-"""The API keys by which the rules of frames and connections go, whatever the package of messages."""
+"""The API keys that the rules of frames and connections depend on, in every package of messages."""
 
 from __future__ import annotations
 

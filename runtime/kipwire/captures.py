@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 INDEX, FRAMES = "frames.jsonl", "frames.bin"
-"""The two files of a capture; `PACKED` stands after the name of one that is packed."""
+"""The two files of a capture; the name of a packed one ends with `PACKED`."""
 PACKED = ".gz"
 
 LARGEST_FRAME = 100 * 1024 * 1024
-"""Bytes; the largest request that brokers take unless told otherwise (`socket.request.max.bytes`)."""
+"""Bytes; the largest request that brokers accept by default (`socket.request.max.bytes`)."""
 LONGEST_LINE = 1024 * 1024
 """Bytes of a line of an index: more than the longest client id and listener take, escaped byte by byte."""
 
@@ -66,9 +66,9 @@ class Entry(NamedTuple):
     at: int
     """The byte of the index at which it says so."""
     line: int | None
-    """The line; None where what stands before was not read."""
+    """The line; None if the lines before it were not read."""
     offset: int
-    """Where in the frames' file the frame's size stands."""
+    """The position of the frame's size in the file of frames."""
     size: int
     """Bytes of the frame, without those of its size."""
     timestamp_ns: int
@@ -102,11 +102,11 @@ class Frames:
         """The frame of an entry, without its size.
 
         Raises:
-            CaptureError: no such frame stands there, it is too large, or a packed file would have to be unpacked anew.
+            CaptureError: there is no such frame, it is too large, or a packed file would have to be unpacked again.
         """
         if self._packed and entry.offset < self._end:
             raise CaptureError(
-                f"{entry.place}: byte {entry.offset} of {self._path.name} stands before the end of an earlier frame, "
+                f"{entry.place}: byte {entry.offset} of {self._path.name} is before the end of an earlier frame, "
                 "and a packed file is read from start to end, once; unpack it: gunzip"
             )
         with readable(self._path):
@@ -115,10 +115,10 @@ class Frames:
             is_here = self._file.read(_SIZE_BYTES) == entry.size.to_bytes(_SIZE_BYTES, "big")
             frame = read_at_most(self._file, entry.size if entry.size <= LARGEST_FRAME else 0) if is_here else b""
         if is_here and entry.size > LARGEST_FRAME:
-            raise CaptureError(f"{entry.place}: a frame of {entry.size} bytes; it may have {LARGEST_FRAME} at most")
+            raise CaptureError(f"{entry.place}: a frame of {entry.size} bytes; the limit is {LARGEST_FRAME}")
         if not is_here or len(frame) != entry.size:
             raise CaptureError(
-                f"{entry.place}: no frame of {entry.size} bytes stands at byte {entry.offset} of {self._path.name}"
+                f"{entry.place}: there is no frame of {entry.size} bytes at byte {entry.offset} of {self._path.name}"
             )
         self._end = entry.offset + _SIZE_BYTES + entry.size
         return frame
@@ -252,7 +252,7 @@ def shortened(value: object) -> str:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Reading a file, with what goes wrong told by its name.
+    """Report errors of reading a file with its name.
 
     Raises:
         CaptureError: it cannot be opened or read.
@@ -288,7 +288,7 @@ def _line(file: BufferedReader, path: Path, at: int, number: int | None) -> byte
 
 
 def _place(path: Path, at: int, number: int | None) -> str:
-    """File and line; what stands before is read again for it, so only where something is wrong."""
+    """File and line. The lines before it are read again to count them, so only errors need it."""
     if number is None:
         number = 1
         with readable(path), path.open("rb") as file:

@@ -17,7 +17,7 @@ OLDEST = 1
 
 
 def expect_level(level: int, package: str) -> None:
-    """See that this release runs what a package was generated for.
+    """Check that this release runs the level that a package was generated for.
 
     Args:
         level: the level that the package was generated for.

@@ -33,7 +33,7 @@ def convert(message: Message, version: int | type[Message]) -> Message:
     other version is flexible.
 
     Args:
-        message: in whatever version.
+        message: in any version.
         version: the other version's number, or its class.
 
     Raises:
@@ -64,7 +64,7 @@ def build(cls: type[M], values: Mapping[str, Any]) -> M:
         values: by the names of attributes, as in `{"topics": [{"name": "orders"}]}`.
 
     Raises:
-        ConversionError: something would be lost, all of which is named, or no version has a field of some name.
+        ConversionError: something would be lost (all of it is named), or no version has a field of some name.
     """
     conversion = _Conversion(cls)
     result: M = conversion.whole(conversion.struct(values, cls), cls.VERSION)

@@ -45,7 +45,7 @@ class IntegerCounts:
     """Whether the values are elements of an array, for which KIP-625 itself has no encoding."""
     count: int
     minimum: int | None
-    """None where there is no value; so is `maximum`."""
+    """None if there is no value; so is `maximum`."""
     maximum: int | None
     total: int
     """The sum of all values."""
@@ -136,7 +136,7 @@ class Counts:
     def fields(self) -> dict[str, IntegerCounts]:
         """What is known of each field that has a value, by its path in the names of the spec.
 
-        Such as `Topics.Partitions.LeaderId`. Only values that stand on the wire count: tagged fields at their defaults
+        Such as `Topics.Partitions.LeaderId`. Only values on the wire count: tagged fields at their defaults
         do not.
         """
         for place in list(self._waiting):
@@ -148,7 +148,7 @@ class Counts:
 
         Raises:
             ValueError: it is another message than the others, or a value is out of its field's range. In the latter
-                case it may be told only later, and the counts are of no use any more.
+                case it may be reported only later, and the counts are not usable any more.
         """
         self._add_batch(type(message), [message])
 
@@ -175,7 +175,7 @@ class Counts:
 
     @classmethod
     def from_plain(cls, value: Mapping[str, Any]) -> Counts:
-        """The counts that `to_plain` told of.
+        """The counts that `to_plain` gave.
 
         Raises:
             ValueError: the value is not of that form.
@@ -291,7 +291,7 @@ class _Part:
     """Of structs: their fields."""
 
     def values(self, items: list[Any]) -> Iterable[Any]:
-        """What this field of the given structs has and what stands on the wire; of arrays the elements."""
+        """The values on the wire that this field of the given structs has; of arrays the elements."""
         values: Iterable[Any] = map(self.get, items)
         if self.field.array:
             return chain.from_iterable(filter(None, values))
@@ -325,7 +325,7 @@ def _histograms(numbers: list[int], some_negative: bool, longest: int) -> tuple[
         packed[width // 7] += count  # zigzag adds a bit
         upacked[max(width - 1, 0) // 7] += count
     for width, count in Counter(map(int.bit_length, below)).items():
-        packed[width // 7] += count  # of ~number zigzag makes the odd one behind that of number
+        packed[width // 7] += count  # of ~number zigzag makes the odd number after that of number
     upacked[-1] += len(below)
     return len(below), tuple(packed), tuple(upacked)
 
@@ -337,7 +337,7 @@ def _plain(values: Iterable[int]) -> tuple[list[int], int]:
         total = sum(numbers)
     except TypeError:
         total = None
-    if type(total) is not int:  # what else may stand in a field: whatever Python accepts as an index
+    if type(total) is not int:  # a field may also hold anything that Python accepts as an index
         numbers = list(map(index, numbers))
         total = sum(numbers)
     return numbers, total
@@ -350,7 +350,7 @@ def _expect_within(limits: tuple[int, int], ends: Iterable[int | None], problem:
 
 
 def _varint_bytes(bits: int) -> int:
-    """The bytes of a varint of so many bits."""
+    """The bytes of a varint of `bits` bits."""
     return -(-bits // 7)
 
 

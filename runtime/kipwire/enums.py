@@ -22,7 +22,7 @@ class NamedNumber(IntEnum):
     """A number that has a name. Wherever a message takes an int it takes this, too."""
 
     about: str
-    """What it stands for."""
+    """What it means."""
     kip: int | None
     """The number of the KIP that introduced it, where one did and that is known."""
 

@@ -1,4 +1,4 @@
-"""What can go wrong, each with its place. All of them are `ValueError`s."""
+"""The errors of kipwire, each with its location. All of them are `ValueError`s."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_OF_A_VALUE = 80
 
 
 def shown(value: object) -> str:
-    """A value of anybody's as errors show it: cut where it is long, and never an error itself."""
+    """Any value as errors show it: cut if it is long, and never an error itself."""
     if isinstance(value, int) and int.bit_length(value) > 128:  # Python refuses to write out thousands of digits
         return f"a number of {int.bit_length(value)} bits"
     if type(value) in (str, bytes) and len(value) > _MOST_OF_A_VALUE:  # type: ignore[arg-type]
@@ -28,7 +28,7 @@ def shown(value: object) -> str:
 
 
 def bounded(text: str) -> str:
-    """A text that is not longer than errors may be: the middle of a longer one is left out."""
+    """A text short enough for an error: the middle of a longer one is left out."""
     if len(text) <= MOST_CHARACTERS + _WORDS_OF_A_CUT:
         return text
     half = MOST_CHARACTERS // 2
@@ -39,8 +39,8 @@ class KipwireError(ValueError):
     """Base of every error that kipwire raises on purpose."""
 
 
-class _PlacedError(KipwireError):
-    """An error at one place of a message."""
+class _LocatedError(KipwireError):
+    """An error at one location in a message."""
 
     def __init__(self, message: str, version: int, path: str, reason: str) -> None:
         path, reason = bounded(path), bounded(reason)
@@ -56,19 +56,19 @@ class _PlacedError(KipwireError):
         return f"{self.message} v{self.version}: {self.path or 'message'}: {self.reason}"
 
 
-class EncodeError(_PlacedError):
+class EncodeError(_LocatedError):
     """A value that the wire form of its field cannot carry: wrong type, out of range, null, too long, no valid text."""
 
 
-class JsonError(_PlacedError):
+class JsonError(_LocatedError):
     """JSON that does not describe a message of this version."""
 
 
-class ConversionError(_PlacedError):
-    """Something that the other version cannot carry and that may not be dropped; `reason` names all of it."""
+class ConversionError(_LocatedError):
+    """Something that the other version cannot carry and that must not be dropped; `reason` names all of it."""
 
 
-class DecodeError(_PlacedError):
+class DecodeError(_LocatedError):
     """Bytes that are not a message of this version, in the strict sense of docs/strictness.md."""
 
     def __init__(self, message: str, version: int, path: str, offset: int, reason: str) -> None:
@@ -82,13 +82,13 @@ class DecodeError(_PlacedError):
 
 
 class FrameError(DecodeError):
-    """A whole frame that holds something else than the receiver asked for; whose it is, as far as that was read.
+    """A whole frame that holds something other than what was asked for, with whose frame it is, as far as known.
 
     `version` stays that of `message`, in which the fault is.
     """
 
     api_key: int | None = None
-    """Of the request, or of that which a response answers; None where the frame does not tell it."""
+    """Of the request, or of that which a response answers; None if the frame does not say."""
     api_version: int | None = None
     correlation_id: int | None = None
 
@@ -115,7 +115,7 @@ class UnknownVersionError(FrameError, UnsupportedVersionError):
 
 
 class MissingExtraError(KipwireError, ImportError):
-    """What an extra of kipwire brings is not installed; the text names what is needed for what, and how to get it."""
+    """A library from an extra of kipwire is not installed; the text says what needs it and how to install it."""
 
 
 class PackageError(KipwireError):
@@ -127,10 +127,10 @@ class LevelError(PackageError, ImportError):
 
 
 class Malformed(Exception):
-    """Raised inside generated code where the bytes or a value are wrong; never leaves kipwire.
+    """Raised inside generated code if the bytes or a value are wrong; never leaves kipwire.
 
-    It carries nothing: the place and the reason are found by walking the message again, so that the good path need
-    not keep track of them.
+    It carries nothing: the location and the reason are found by walking the message again, so that the normal path
+    need not track them.
     """
 
 

@@ -1,4 +1,4 @@
-"""Frames: a header and the body that it announces, without the size that stands before them on a connection."""
+"""Frames: a header and the body that it announces, without the size that precedes them on a connection."""
 
 from __future__ import annotations
 
@@ -157,19 +157,19 @@ def unknown_response(frame: bytes, reason: str, api_key: int, version: int, *, i
 
 
 def expect_header(header: Message, due: type[Message], body: Message) -> None:
-    """See that a header can stand before a body.
+    """Check that a header can precede a body.
 
     Args:
         header: it.
         due: the class that it must be of.
-        body: what it stands before.
+        body: what follows it.
 
     Raises:
         EncodeError: it is of another class, or a request's that names another API or version.
     """
     after = f"{body.NAME} v{body.VERSION}"
     if type(header) is not due:
-        reason = f"cannot stand before {after}, which needs {due.NAME} v{due.VERSION}"
+        reason = f"cannot precede {after}, which needs {due.NAME} v{due.VERSION}"
         raise EncodeError(header.NAME, header.VERSION, "", reason)
     if isinstance(header, RequestHeader):
         for name, value in (("request_api_key", body.API_KEY), ("request_api_version", body.VERSION)):

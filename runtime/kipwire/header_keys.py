@@ -90,5 +90,5 @@ def key_space(key: int) -> KeySpace:
         ValueError: the key is none, since it is negative or has more than 32 bits.
     """
     if not 0 <= key <= HIGHEST_KEY:
-        raise ValueError(f"{key} is no header key; keys go from 0 to {HIGHEST_KEY:#010x}")
+        raise ValueError(f"{key} is not a header key; the range is 0 to {HIGHEST_KEY:#010x}")
     return next(space for space in KEY_SPACES if key <= space.last)

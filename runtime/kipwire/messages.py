@@ -47,7 +47,7 @@ class Message(Root):
         """The message that the buffer holds, from its first to its last byte.
 
         Raises:
-            DecodeError: the buffer is not exactly one message of this version; it tells field path and byte offset.
+            DecodeError: the buffer is not exactly one message of this version; it has field path and byte offset.
         """
         if type(data) is not bytes:
             data = content_of(data)
@@ -62,18 +62,18 @@ class Message(Root):
 
     @classmethod
     def read(cls, data: bytes, offset: int = 0) -> tuple[Self, int]:
-        """The message that starts at `offset` of a longer buffer, and the offset behind it.
+        """The message that starts at `offset` of a longer buffer, and the offset after it.
 
         Pass `bytes` where you can: any other buffer is copied first, at each call.
 
         Raises:
-            DecodeError: no message of this version stands there; its offset counts from the start of the buffer.
-            ValueError: the offset lies outside the buffer.
+            DecodeError: there is no message of this version; its offset counts from the start of the buffer.
+            ValueError: the offset is outside the buffer.
         """
         if type(data) is not bytes:
             data = content_of(data)
         if not 0 <= offset <= len(data):
-            raise ValueError(f"offset {offset} lies outside the buffer of {len(data)} bytes")
+            raise ValueError(f"offset {offset} is outside the buffer of {len(data)} bytes")
         try:
             message = new(cls)
             end = message._read(data, offset)
@@ -87,7 +87,7 @@ class Message(Root):
         """The message's bytes, without a header.
 
         Raises:
-            EncodeError: a value does not fit its field; it tells the field's path.
+            EncodeError: a value does not fit its field; it has the field's path.
         """
         parts: list[bytes] = []
         try:
@@ -129,7 +129,7 @@ class Message(Root):
         default, or the field is ignorable.
 
         Raises:
-            JsonError: a key is unknown or missing, or a value is not of its field's type; it tells the path.
+            JsonError: a key is unknown or missing, or a value is not of its field's type; it has the path.
         """
         from kipwire.description.json_form import read_json
 
@@ -146,18 +146,18 @@ def content_of(data: object) -> bytes:
     """The content of a buffer.
 
     Raises:
-        TypeError: it is not a buffer. A number is none, though `bytes` makes so many zeros of it.
+        TypeError: it is not a buffer. A number is not one, though `bytes` turns it into zeros.
     """
     try:
         view = memoryview(data)  # type: ignore[arg-type]
     except TypeError:
         what = "None" if data is None else f"{type(data).__name__} {shown(data)}"
-        raise TypeError(f"a message is decoded from bytes or another buffer, not from {what}") from None
+        raise TypeError(f"a message must be bytes or another buffer, not {what}") from None
     return view.tobytes()
 
 
 def expect_end(cls: type[Message], end: int, data: bytes) -> None:
-    """See that a message which ends there takes the buffer to its last byte.
+    """Check that a message that ends there takes the buffer to its last byte.
 
     Raises:
         DecodeError: bytes are left over.
@@ -171,7 +171,7 @@ def expect_end(cls: type[Message], end: int, data: bytes) -> None:
 def _explain_decode(
     cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
 ) -> NoReturn:
-    """Raise the DecodeError that tells where the fault is that the reader stumbled over."""
+    """Raise the DecodeError with the location of the fault that stopped the reader."""
     from kipwire.description.walk import walk
 
     end = walk(cls, data, offset)
@@ -181,7 +181,7 @@ def _explain_decode(
 
 
 def _explain_encode(message: Message, failure: Exception) -> NoReturn:
-    """Raise the EncodeError that tells which value the writer stumbled over."""
+    """Raise the EncodeError for the value that stopped the writer."""
     from kipwire.description.values import check
 
     check(message)

@@ -4,8 +4,8 @@
     >>> native.in_use, native.reason
     (False, 'KIPWIRE_NATIVE=0 switches it off')
 
-Where it is in use its functions are the methods `decode`, `read`, `encode` and `encoded_size` of every message; what it
-does not serve it hands on to the Python methods that it took the place of. See docs/native.md.
+If it is in use, its functions are the methods `decode`, `read`, `encode` and `encoded_size` of every message; anything
+that it cannot handle falls back to the Python methods it replaced. See docs/native.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 in_use: bool
 """Whether messages are read and written by the kernel."""
 reason: str
-"""Why that is so, in a few words."""
+"""Why, in a few words."""
 
 
 def _load() -> tuple[ModuleType | None, str]:
@@ -41,10 +41,10 @@ PYTHON_METHODS = {
     "encode": Message.encode,
     "encoded_size": Message.encoded_size,
 }
-"""The functions behind the methods that the kernel takes the place of."""
+"""The functions of the methods that the kernel replaces."""
 
 
-def _take_over(kernel: ModuleType) -> None:
+def _replace_methods(kernel: ModuleType) -> None:
     kernel.fall_back_on(**PYTHON_METHODS)
     for name, method in PYTHON_METHODS.items():
         function = getattr(kernel, name)
@@ -57,4 +57,4 @@ def _take_over(kernel: ModuleType) -> None:
 kernel, reason = _load()
 in_use = kernel is not None
 if kernel is not None:
-    _take_over(kernel)
+    _replace_methods(kernel)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=Message)
 
 KAFKA_PACKAGE = "kafka_messages"
-"""Whose headers stand before the messages of a package that has no header specs of its own."""
+"""The package whose headers are used by packages without header specs of their own."""
 
 
 class Entry:
@@ -121,7 +121,7 @@ class Registry:
         return self._class(self._keyed(self._responses, "response", api_key), version)
 
     def request_header_version(self, api_key: int, version: int) -> int:
-        """The version of the header that stands before a request.
+        """The version of the header before a request.
 
         Raises:
             UnsupportedVersionError: the package has no request of that key, or not in that version.
@@ -129,7 +129,7 @@ class Registry:
         return self._header_version(self._keyed(self._requests, "request", api_key), version)
 
     def response_header_version(self, api_key: int, version: int) -> int:
-        """The version of the header that stands before a response.
+        """The version of the header before a response.
 
         Raises:
             UnsupportedVersionError: the package has no response of that key, or not in that version.
@@ -180,7 +180,7 @@ class Registry:
 
         Args:
             frame: the bytes.
-            api_key: the API key of the request it answers, which the frame itself does not tell; or, instead of key
+            api_key: the API key of the request it answers, which the frame itself does not say; or, instead of key
                 and version, the class of the response or of the request.
             version: the version of that request.
 
@@ -230,7 +230,7 @@ class Registry:
 
         Args:
             body: the request.
-            correlation_id: what its response will be told by.
+            correlation_id: what identifies its response.
             client_id: the client's name for itself.
             header: instead of the two: the whole header, such as that of a frame that was decoded, with its unknown
                 tagged fields.
@@ -345,7 +345,7 @@ class Registry:
         if isinstance(api_key, type):
             cls: Any = api_key
             if version is not None or getattr(cls, "TYPE", None) not in ("request", "response"):
-                raise TypeError("a response is asked for by its class or its request's, or by API key and version")
+                raise TypeError("name a response by its class, by the class of its request, or by API key and version")
             return self.response(cls.API_KEY, cls.VERSION) if cls.TYPE == "request" else cls
         try:
             return self.response(api_key, version)

@@ -1,7 +1,7 @@
 """The data model of generated classes: a `Struct` has `FIELDS`, and a `Field` may have a `Struct`.
 
-Everything generic reads the fields: JSON, conversion between versions, the places of errors, test strategies. They are
-complete enough to read and write a message from them alone.
+Everything generic reads the fields: JSON, conversion between versions, the locations of errors, test strategies. They
+suffice to read and write a message.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class _Default:
 
 
 DEFAULT: Any = _Default()
-"""Stands for a default that has to be made anew each time: an empty array, a struct of defaults."""
+"""Means a default that is made afresh each time: an empty array, a struct of defaults."""
 Add = Callable[[bytes], object]
-"""Takes the next piece of what is written."""
+"""Accepts the next piece of the output."""
 Rows = Iterable[Iterable[Any]]
 """The values of neighbours, by attribute."""
 
 
 class LazyStruct(Generic[T]):
-    """A tagged struct that is made when it is first asked for, since most are never sent nor looked at."""
+    """A tagged struct that is made on first use, since most are never sent or read."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self.make = make
@@ -96,7 +96,7 @@ class _DeclaredTags:
 
 
 class Field:
-    """What stands in one place of a struct in one version: a value or, in record formats, something computed."""
+    """One item of a struct in one version: a value or, in record formats, something computed."""
 
     __slots__ = (
         "_compact",
@@ -168,7 +168,7 @@ class Field:
         self.struct = struct
         """The class of the struct or of an array's elements; None for primitives."""
         self.default = default
-        """The default value; `()` stands for a new empty array or a new struct of defaults. The value of a constant."""
+        """The default value; `()` means a new empty array or a new struct of defaults. The value of a constant."""
         self.nullable = nullable
         self._compact = compact
         self.tag = tag
@@ -194,11 +194,11 @@ class Field:
         """Of several bits with one value: how many, without a sign; None for one bit and all other fields."""
         self.prefix = prefix
         """What says how long it is: a number before it of the form `int16`, `int32`, `varint` (zigzag) or `uvarint`; or
-        `rest`: it goes on to the end of its struct, less what stands after it. Empty where its type says it."""
+        `rest`: it goes on to the end of its struct, except for what follows it. Empty if its type says it."""
         self.sized = sized
         """Whether that number is the bytes of all elements of an array; else it is how many there are."""
         self.size_only_with = size_only_with
-        """The attribute together with which the prefix stands there; where that is absent, the value takes the rest."""
+        """The attribute that the prefix comes with; if that is absent, the value takes the rest."""
         self.present_if = present_if
         """The bit, by its name, that is 1 where the value is there."""
         self.absent_if = absent_if
@@ -211,7 +211,7 @@ class Field:
         """Of a checksum: `crc32` or `crc32c`."""
         self.start = start
         """The name of what a checksum covers first: everything from there to the end of the struct or, where that
-        stands before the checksum, to the checksum itself."""
+        comes before the checksum, to the checksum itself."""
 
     @property
     def is_attribute(self) -> bool:
@@ -259,7 +259,7 @@ class Field:
         return self.encoding is not None and not self.encoding.startswith("fixed")
 
     def default_value(self) -> object:
-        """The default, made anew where it is mutable."""
+        """The default, made afresh if it is mutable."""
         if self.default != ():
             return self.default
         return self.struct() if self.struct is not None and not self.array else []
@@ -303,15 +303,15 @@ class Struct:
     DECLARED_TAGS = _DeclaredTags()
     """The tags that any version has fields for."""
 
-    _rows: ClassVar[Any] = None
-    """What reads neighbours of equal shape, a `kipwire.codec.rows.Rows`, once there was a long array."""
+    _equal_elements: ClassVar[Any] = None
+    """The `kipwire.codec.equal_elements.EqualElements` of the class, made with its first long array."""
     _unknown_tagged_fields: dict[int, bytes] | None
 
     if TYPE_CHECKING:
         _read: ClassVar[Callable[..., int]]
         """Sets every slot from the bytes at a position; gives the position after them."""
         _write: ClassVar[Callable[..., None]]
-        """Hands over the bytes, piece by piece."""
+        """Passes the bytes to `Add`, piece by piece."""
 
     @staticmethod
     def _fill(items: list[Any], rows: Rows) -> None:
@@ -319,7 +319,7 @@ class Struct:
         raise NotImplementedError
 
     def __init_subclass__(cls) -> None:
-        """Tell a generated class its attributes, with their types for `typing.get_type_hints`."""
+        """Give a generated class its attributes, with their types for `typing.get_type_hints`."""
         fields = cls.__dict__.get("FIELDS")
         if fields is None:
             return
@@ -332,7 +332,7 @@ class Struct:
             cls.__annotations__ = attributes | vars(cls).get("__annotations__", {})
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
-        """Read one field of the tag section; the position after it, or None where the tag is not known."""
+        """Read one field of the tag section; the position after it, or None if the tag is unknown."""
         return None
 
     def __eq__(self, other: object) -> bool:
@@ -380,7 +380,7 @@ class Root(Struct):
     API_KEY: ClassVar[Any]
     """An int; None where the spec has none."""
     HEADER_VERSION: ClassVar[Any]
-    """An int, of requests and responses only: the version of the header that stands before them."""
+    """An int, of requests and responses only: the version of the header before them."""
     VERSION: ClassVar[int]
     MIN_VERSION: ClassVar[int]
     """The lowest version of this message that there is a class for."""

@@ -61,7 +61,7 @@ _FAULTY_BYTES = tuple(bytes.fromhex(text) for text in ("ff", "80", "7f", "00", "
 def messages(cls: type[M], *, long: bool = True) -> SearchStrategy[M]:
     """Messages that can be encoded.
 
-    They have whatever their class allows: the first and last values of every integer type and encoding, NaN and
+    They cover all that their class allows: the first and last values of every integer type and encoding, NaN and
     -0.0, null, tagged fields set and not set, unknown tagged fields in every flexible struct. Text has no lone
     surrogates, as those cannot be encoded. The sets of record formats are in order, as they are when they are read.
 
@@ -91,7 +91,7 @@ def structs(cls: type[S], *, long: bool = True) -> SearchStrategy[S]:
 
 @lru_cache(maxsize=256)
 def _structs(cls: type[Struct], long: bool) -> SearchStrategy[Struct]:
-    """Kept, since one struct may stand at many places of a message."""
+    """Kept, since a message may have one struct many times."""
     positional = {
         field.name: field_values(field, long=long and _has_room(cls, field))
         for field in cls.ATTRIBUTES
@@ -116,7 +116,7 @@ def _has_room(cls: type[Struct], field: Field) -> bool:
 
 
 def arranged(cls: type[Struct], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a struct that can stand together, made of any that cannot.
+    """Values of a struct that fit together, made from any that do not.
 
     A set loses elements whose keys are there already, and is put into order, so that it is read as it was written.
     What does not meet a condition, such as that arrays have the same length, loses elements or bytes.
@@ -151,7 +151,7 @@ def unknown_tagged_fields(cls: type[Struct]) -> SearchStrategy[dict[int, bytes]]
         cls: a generated class of a flexible version.
 
     Raises:
-        ValueError: the class is not of a flexible version; there are no tagged fields then (KIP-482).
+        ValueError: the class is not of a flexible version, so it has no tagged fields (KIP-482).
 
     Example:
         @given(unknown_tagged_fields(MetadataResponse))
@@ -232,7 +232,7 @@ def _same_value(a: object, b: object) -> bool:
 
 
 def _elements(field: Field, long: bool) -> SearchStrategy[Any]:
-    """Values of a field that is no array, or elements of one that is."""
+    """Values of a field that is not an array, or elements of one that is."""
     if field.struct is not None:
         return _structs(field.struct, long)  # type: ignore[arg-type]  # the class is hashable
     kind = KINDS.get(field.element, "struct")

@@ -18,7 +18,7 @@ import proposals
 from kipwire import DecodeError, Message, columns, native
 from kipwire.testing import damaged, messages
 from tests.support import column_checks, golden_data, property_checks
-from tests.support.column_checks import BY_ROWS, Way
+from tests.support.column_checks import BY_PYTHON, Way
 from tests.support.places import FORMS
 from tests.support.spec_package import Classes, declared_versions
 from tests.support.subjects.column_examples import EXAMPLES, HeartbeatRequest, MetadataResponse, metadata
@@ -95,8 +95,8 @@ def with_faults(data: tuple[bytes, bytes, bytes]) -> st.SearchStrategy[list[byte
 def ways_of(cls: type[Message]) -> list[Way]:
     """The ways that lead to columns of a class."""
     if native.in_use and cls.TYPE != "layout":
-        return [column_checks.by_kernel(), BY_ROWS]
-    return [BY_ROWS]
+        return [column_checks.by_kernel(), BY_PYTHON]
+    return [BY_PYTHON]
 
 
 @pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
@@ -206,10 +206,10 @@ def test_nothing_gives_no_rows(way: Way) -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (pa.array([1]), "messages are of type binary or large_binary, not int64"),
-        (pa.array(["text"]), "messages are of type binary or large_binary, not string"),
-        (["text", 1], "messages are an Arrow array or a list of bytes"),
-        (7, "messages are an Arrow array or a list of bytes"),
+        (pa.array([1]), "messages must be of type binary or large_binary, not int64"),
+        (pa.array(["text"]), "messages must be of type binary or large_binary, not string"),
+        (["text", 1], "messages must be an Arrow array or a list of bytes"),
+        (7, "messages must be an Arrow array or a list of bytes"),
     ],
     ids=str,
 )
@@ -261,7 +261,7 @@ def test_broken_messages_leave_nothing_behind(way: Way) -> None:
     assert rows.filter(rows.is_valid()).equals(left)
     texts = columns.explain(MetadataResponse, data, rows)
     assert texts.null_count == len(left)
-    assert texts[0].as_py() == "MetadataResponse v12: throttle_time_ms at byte 0: need 4 bytes, 0 left"
+    assert texts[0].as_py() == "MetadataResponse v12: throttle_time_ms at byte 0: need 4 bytes, but none are left"
 
 
 def test_columns_that_nobody_asked_for_are_still_checked(way: Way) -> None:
@@ -295,7 +295,7 @@ def test_rows_of_other_data_cannot_be_explained() -> None:
     [
         (["topic"], "MetadataResponse v12: no field 'topic'; there are throttle_time_ms, brokers,"),
         (["topics.nme"], "MetadataResponse v12: topics: no field 'nme'; there are error_code, name,"),
-        (["cluster_id.length"], "MetadataResponse v12: cluster_id: it is no struct and has no field 'length'"),
+        (["cluster_id.length"], "MetadataResponse v12: cluster_id: it is not a struct and has no field 'length'"),
         ([""], "MetadataResponse v12: no field ''"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 import kafka_messages
 from kipwire import EncodeError, Message, columns, native
-from kipwire.columns.shape import shape_of
+from kipwire.columns.arrow_types import shape_of
 from tests.support import golden_data
 from tests.support.subjects.hostile_columns import HeartbeatRequest, OffsetCommitValue, needs_kernel
 
@@ -52,13 +52,13 @@ def renumbered(parts: tuple[Any, ...], count: int | None, first: int | None) -> 
 @pytest.mark.parametrize("name", sorted({name for name, _ in golden_data.every_message_and_version()}))
 def test_no_length_wraps_in_the_kernel_when_columns_are_written(name: str) -> None:
     from kipwire import _kernel
-    from kipwire.columns import kernel
+    from kipwire.columns import kernel_engine
 
     cls = kafka_messages.message(name, kafka_messages.versions(name)[-1])
     shape = shape_of(cls)
     rows = columns.decode(cls, [cls().encode()] * 3)
-    given = kernel._given(shape, rows)
-    names = kernel._names(shape, rows.type)
+    given = kernel_engine._given(shape, rows)
+    names = kernel_engine._names(shape, rows.type)
     assert _kernel.write_columns(cls, names, given)[0] == -1
     for number in NEAR_THE_END:
         for count, first in ((number, None), (number, 1), (number, number)):
@@ -182,9 +182,9 @@ def damaged_rows() -> Iterator[tuple[str, pa.Array]]:
     yield "short", first_column(stream[:at] + (4).to_bytes(8, "little") + stream[at + 8 :])
 
 
-@pytest.mark.parametrize("way", ["kernel", "rows"])
+@pytest.mark.parametrize("way", ["kernel", "python"])
 def test_damaged_rows_are_refused(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if way == "rows":
+    if way == "python":
         monkeypatch.setattr(native, "in_use", False)
     for name, rows in damaged_rows():
         for given in (rows, rows.slice(1), pa.RecordBatch.from_struct_array(rows), pa.chunked_array([rows])):
@@ -193,9 +193,9 @@ def test_damaged_rows_are_refused(way: str, monkeypatch: pytest.MonkeyPatch) -> 
             assert str(caught.value).startswith("the array of rows is damaged: "), name
 
 
-@pytest.mark.parametrize("way", ["kernel", "rows"])
+@pytest.mark.parametrize("way", ["kernel", "python"])
 def test_damaged_messages_are_refused(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if way == "rows":
+    if way == "python":
         monkeypatch.setattr(native, "in_use", False)
     rows = columns.decode(EMPTY, [None] * 3)
     view = bytes.fromhex("64000000 61626364 63000000 00001000") * 3
@@ -215,7 +215,7 @@ def test_damaged_messages_are_refused(way: str, monkeypatch: pytest.MonkeyPatch)
 def test_types_that_have_other_arrays_in_them_are_refused() -> None:
     data = pa.array([b"", b""])
     for messages in (data.dictionary_encode(), pa.RunEndEncodedArray.from_arrays([2], [b""])):
-        with pytest.raises(columns.ColumnError, match="messages are of type binary or large_binary, not "):
+        with pytest.raises(columns.ColumnError, match="messages must be of type binary or large_binary, not "):
             columns.decode(EMPTY, messages)
     rows = columns.decode(HeartbeatRequest, [HeartbeatRequest().encode()] * 2)
     for other in (pa.array(["a", "b"]).dictionary_encode(), pa.array([b"\0" * 16] * 2, pa.uuid())):

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from kipwire import columns
-from kipwire.columns.shape import shape_of
+from kipwire.columns.arrow_types import shape_of
 from tests.support.subjects.hostile_columns import HeartbeatRequest, OffsetCommitValue, needs_kernel
 
 # Other threads, and Python code in between.
@@ -82,7 +82,7 @@ def test_records_cannot_be_added_while_others_are_taken() -> None:
     with collecting(add):
         parts = table.take()
     assert {part[0] for part in parts} == {50}
-    assert set(refused) == {"records are being added or taken already"}
+    assert set(refused) == {"another thread is adding or taking records"}
     assert len(spare) == 5000
 
 
@@ -123,10 +123,10 @@ def test_no_reference_to_none_is_left_by_a_column() -> None:
 @needs_kernel
 def test_memory_of_a_column_is_a_read_only_buffer() -> None:
     from kipwire import _kernel
-    from kipwire.columns import kernel
+    from kipwire.columns import kernel_engine
 
     array = pa.array([OffsetCommitValue(offset=7).encode()] * 3)
-    names = kernel._names(shape_of(OffsetCommitValue))
+    names = kernel_engine._names(shape_of(OffsetCommitValue))
     parts: Any = _kernel.read_columns(OffsetCommitValue, names, array.buffers(), False, 0, 3, True)[1]
     memory = parts[2][0][1][1]
     view = memoryview(memory)

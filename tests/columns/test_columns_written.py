@@ -37,12 +37,12 @@ def changed(path: str, value: Any) -> pa.StructArray:
         ("brokers", None, "brokers: must not be null in this version"),
         ("brokers", [None], "brokers[0]: elements of an array must not be null"),
         ("brokers.0.host", None, "brokers[0].host: must not be null in this version"),
-        ("brokers.0.host", "é" * 20000, "brokers[0].host: string of 40000 bytes; the longest has 32767"),
+        ("brokers.0.host", "é" * 20000, "brokers[0].host: string of 40000 bytes; the limit is 32767"),
         ("topics.1.partitions.2.isr_nodes", [1, None], "topics[1].partitions[2].isr_nodes[1]: elements of an array"),
         (
             "topics.1.unknown_tagged_fields",
             [(-1, b"")],
-            "topics[1].unknown_tagged_fields[-1]: a tag is a number",
+            "topics[1].unknown_tagged_fields[-1]: a tag must be a number",
         ),
         (
             "topics.1.unknown_tagged_fields",

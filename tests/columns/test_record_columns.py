@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kipwire import DecodeError, columns, native
-from kipwire.columns.record_rows import RecordRows
+from kipwire.columns.python_records import PythonRecords
 from kipwire.records import Record, RecordBatch, read_batches, read_segment, write_batch, write_message_set
 from kipwire.records.sections import write_section
 from tests.support import native_checks, record_column_checks
@@ -31,16 +31,16 @@ CODECS: Any = ["none", "gzip", "snappy", "lz4", "zstd"]
 def ways() -> list[Any]:
     """What makes columns of batches of magic 2 here."""
     if not native.in_use:
-        return [RecordRows]
-    from kipwire.columns.record_kernel import KernelRecords
+        return [PythonRecords]
+    from kipwire.columns.kernel_records import KernelRecords
 
-    return [KernelRecords, RecordRows]
+    return [KernelRecords, PythonRecords]
 
 
-@pytest.fixture(params=["kernel", "rows"])
+@pytest.fixture(params=["kernel", "python"])
 def decode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pa.RecordBatch]:
     """The function, which goes one way after the other."""
-    if request.param == "rows":
+    if request.param == "python":
         monkeypatch.setattr(native, "in_use", False)
     elif not native.in_use:
         pytest.skip(f"the kernel is not in use: {native.reason}")
@@ -110,7 +110,7 @@ def test_any_batches_of_all_formats_have_the_same_records_in_columns(parts: list
     assert columns.decode_records(batches).to_pylist() == rows_of_all(batches)
     for way in ways():
         assert check_records(way, [batch for batch in batches if batch.magic == 2]) == 0
-    assert check_records(RecordRows, batches) == 0
+    assert check_records(PythonRecords, batches) == 0
 
 
 def test_columns_are_those_of_the_bytes_and_nothing_is_kept(decode: Callable[..., pa.RecordBatch]) -> None:
@@ -198,7 +198,7 @@ def test_numbers_of_more_than_64_bits_are_named(
 
 
 def test_a_count_that_cannot_be_true_costs_no_memory(decode: Callable[..., pa.RecordBatch]) -> None:
-    with pytest.raises(DecodeError, match="the batch tells of 2147483647 records, and has 1"):
+    with pytest.raises(DecodeError, match="the batch declares 2147483647 records, but has 1"):
         decode([batch_of(write_section([Record(offset=0)], 0, -1), 2**31 - 1)])
 
 
@@ -214,7 +214,7 @@ def test_rows_and_size_go_across_formats() -> None:
 
 @pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")
 def test_room_for_what_is_expected_does_not_grow_with_what_came_before() -> None:
-    from kipwire.columns.record_kernel import KernelRecords
+    from kipwire.columns.kernel_records import KernelRecords
 
     filled = KernelRecords()
     small, large = ([Record(offset=0, value=b"x" * size)] for size in (1, 2**22))

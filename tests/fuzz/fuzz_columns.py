@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from kipwire import KipwireError, Message
-from kipwire.columns.shape import shape_of
+from kipwire.columns.arrow_types import shape_of
 from tests.fuzz import fuzz_native
 from tests.support import column_checks, damaged_streams, native_checks, record_column_checks
 
@@ -75,7 +75,7 @@ TARGETS: dict[str, Target] = {"bytes": from_bytes, "ipc": from_ipc}
 
 def several_times(chance: random.Random) -> Callable[[], Any]:
     """What gives the same columns of records again, so that they expect what they had before, or sometimes new ones."""
-    from kipwire.columns.record_kernel import KernelRecords  # which is only there once the kernel is
+    from kipwire.columns.kernel_records import KernelRecords  # which is only there once the kernel is
 
     made = [KernelRecords()]
 
@@ -99,7 +99,7 @@ def check_choice(way: column_checks.Way, cls: type[Message], data: list[bytes | 
 
 def write_damaged(way: column_checks.Way, cls: type[Message], data: list[bytes | None], chance: random.Random) -> None:
     """Rows whose buffers have been overwritten here and there: any bytes, or an error, but no access outside."""
-    from kipwire.columns.kernel import UnusualError  # which is only there once the kernel is
+    from kipwire.columns.kernel_engine import UnusualError  # which is only there once the kernel is
 
     rows = way.read(cls, shape_of(cls), pa.array(data, pa.binary()))
     with suppress(KipwireError, UnusualError):

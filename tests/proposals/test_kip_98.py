@@ -264,9 +264,9 @@ def test_epochs_start_again_behind_the_highest() -> None:
 
 @pytest.mark.parametrize("number", [-1, 2**31])
 def test_what_is_no_number_has_no_successor(number: int) -> None:
-    with pytest.raises(ValueError, match=f"^{number} is no sequence number"):
+    with pytest.raises(ValueError, match=f"^{number} is not a sequence number"):
         next_sequence(number, 1)
-    with pytest.raises(ValueError, match=f"^{number} is no epoch"):
+    with pytest.raises(ValueError, match=f"^{number} is not an epoch"):
         next_epoch(number)
     with pytest.raises(ValueError, match="-1 records"):
         next_sequence(0, -1)

@@ -42,65 +42,71 @@ def int32(value: int) -> bytes:
 
 WRONG_BYTES: dict[str, tuple[bytes, str, int, str]] = {
     "checksum": (
-        with_bytes(GOOD, 70, b"\xff"), "crc", 17, "is 0xcbbe2149, and the bytes behind it have 0x"
+        with_bytes(GOOD, 70, b"\xff"), "crc", 17, "is 0xcbbe2149, but the bytes after it have 0x"
     ),
     "negative length": (
-        with_bytes(GOOD, 8, int32(-1)), "batch_length", 8, "-1 bytes are no batch; the smallest has 14"
+        with_bytes(GOOD, 8, int32(-1)), "batch_length", 8, "-1 bytes are not a batch; the smallest has 14"
     ),
     "length below any": (
-        with_bytes(GOOD, 8, int32(13)), "batch_length", 8, "13 bytes are no batch; the smallest has 14"
+        with_bytes(GOOD, 8, int32(13)), "batch_length", 8, "13 bytes are not a batch; the smallest has 14"
     ),
     "length below the header": (
-        with_bytes(GOOD, 8, int32(48)), "batch_length", 8, "48 bytes are no batch of magic 2; the smallest has 49"
+        with_bytes(GOOD, 8, int32(48)), "batch_length", 8, "48 bytes are not a batch of magic 2; the smallest has 49"
     ),
     "length below that of magic 1": (
-        with_bytes(INNER, 8, int32(21)), "message_size", 8, "21 bytes are no batch of magic 1; the smallest has 22"
+        with_bytes(INNER, 8, int32(21)), "message_size", 8, "21 bytes are not a batch of magic 1; the smallest has 22"
     ),
     "unknown magic": (
-        with_bytes(GOOD, 16, b"\3"), "magic", 16, "there is no message format 3; there are 0, 1 and 2"
+        with_bytes(GOOD, 16, b"\3"), "magic", 16, "unknown message format 3; known are 0, 1 and 2"
     ),
     "negative magic": (
-        with_bytes(GOOD, 16, b"\xff"), "magic", 16, "there is no message format -1; there are 0, 1 and 2"
+        with_bytes(GOOD, 16, b"\xff"), "magic", 16, "unknown message format -1; known are 0, 1 and 2"
     ),
-    "zeros": (bytes(100), "batch_length", 8, "0 bytes are no batch; the smallest has 14"),
+    "zeros": (bytes(100), "batch_length", 8, "0 bytes are not a batch; the smallest has 14"),
     "unknown codec": (
-        batch_of(GOOD[HEADER:], 20, codec=5), "attributes", 21, "there is no compression 5; there are 0 to 4"
+        batch_of(GOOD[HEADER:], 20, codec=5), "attributes", 21, "unknown compression 5; known are 0 to 4"
     ),
     "too many records told": (
-        batch_of(GOOD[HEADER:], 21), "records_count", 57, "the batch tells of 21 records, and has 20"
+        batch_of(GOOD[HEADER:], 21), "records_count", 57, "the batch declares 21 records, but has 20"
     ),
     "too few records told": (
-        batch_of(GOOD[HEADER:], 19), "records_count", 57, "the batch tells of 19 records, and has 20"
+        batch_of(GOOD[HEADER:], 19), "records_count", 57, "the batch declares 19 records, but has 20"
     ),
     "negative count": (
-        batch_of(GOOD[HEADER:], -1), "records_count", 57, "the batch tells of -1 records, and has 20"
+        batch_of(GOOD[HEADER:], -1), "records_count", 57, "the batch declares -1 records, but has 20"
     ),
     "huge count": (
-        batch_of(b"", 2**31 - 1), "records_count", 57, "the batch tells of 2147483647 records, and has 0"
+        batch_of(b"", 2**31 - 1), "records_count", 57, "the batch declares 2147483647 records, but has 0"
     ),
     "record length beyond the section": (
-        batch_of(GOOD[HEADER:-1], 20), "records[19].length", len(GOOD) - 34, "tells of 33 bytes behind it, 32 left"
+        batch_of(GOOD[HEADER:-1], 20),
+        "records[19].length",
+        len(GOOD) - 34,
+        "declares 33 more bytes, but only 32 are left",
     ),
     "record length beyond the record": (
         batch_of(with_bytes(GOOD[HEADER:], 0, b"\x7c"), 20), "records[0].length", 61,
-        "tells of 62 bytes, what stands behind it takes 14",
+        "declares 62 more bytes, but what follows takes 14",
     ),
     "negative record length": (
         batch_of(with_bytes(GOOD[HEADER:], 0, b"\1"), 20), "records[0].length", 61, "-1"
     ),
-    "zeros for records": (batch_of(bytes(10), 10), "records[0].attributes", 62, "need 1 byte, 0 left"),
+    "zeros for records": (batch_of(bytes(10), 10), "records[0].attributes", 62, "need 1 byte, but none are left"),
     "compressed data of another codec": (
-        batch_of(GOOD[HEADER:], 20, codec=4), "records", 61, "no zstd data: it starts with 1c000000 instead of 28b52ffd"
+        batch_of(GOOD[HEADER:], 20, codec=4),
+        "records",
+        61,
+        "not zstd data: it starts with 1c000000 instead of 28b52ffd",
     ),
     "broken compressed data": (
         batch_of(compress("gzip", GOOD[HEADER:])[:-3], 20, codec=1), "records", 61, "the gzip data is cut short"
     ),
     "record broken inside of compressed data": (
         batch_of(compress("lz4", GOOD[HEADER:-1]), 20, codec=3), "records[19].length", 61,
-        "tells of 33 bytes behind it, 32 left (at byte 456 of the 489 that they decompress to)",
+        "declares 33 more bytes, but only 32 are left (at byte 456 of the 489 that they decompress to)",
     ),
     "checksum of magic 1": (
-        with_bytes(INNER, 20, b"\xff"), "crc", 12, "is 0xdc8579ea, and the bytes behind it have 0x"
+        with_bytes(INNER, 20, b"\xff"), "crc", 12, "is 0xdc8579ea, but the bytes after it have 0x"
     ),
     "compressed null": (
         compressed_entry(None), "value", 34, "a compressed entry has records in its value, which may not be null"
@@ -120,13 +126,13 @@ WRONG_BYTES: dict[str, tuple[bytes, str, int, str]] = {
     "magic 2 inside": (compressed_entry(compress("gzip", GOOD)), "records[0].crc", 34, "(at byte 12 of the "),
     "cut short inside": (
         compressed_entry(compress("gzip", INNER[:-1])), "records[1].message_size", 34,
-        "tells of 24 bytes behind it, 23 left (at byte 43 of the 70 that the value decompresses to)",
+        "declares 24 more bytes, but only 23 are left (at byte 43 of the 70 that the value decompresses to)",
     ),
     "negative size inside": (
         compressed_entry(compress("gzip", with_bytes(INNER, 8, int32(-13)))), "records[0].message_size", 34, "-13"
     ),
     "no size inside": (
-        compressed_entry(compress("gzip", INNER[:5])), "records[0].offset", 34, "need 8 bytes, 5 left"
+        compressed_entry(compress("gzip", INNER[:5])), "records[0].offset", 34, "need 8 bytes, but only 5 are left"
     ),
     "checksum inside": (
         compressed_entry(compress("gzip", with_bytes(INNER, 20, b"\xff"))), "records[0].crc", 34,
@@ -250,7 +256,7 @@ def test_records_and_headers_are_bounded_together(engine: str, codec: int) -> No
             read(batch, max_items=99)
         assert (caught.value.path, caught.value.offset) == ("batches[0].records", HEADER)
     broken = batch_of(section[:-1], 41)
-    with pytest.raises(DecodeError, match="tells of"):
+    with pytest.raises(DecodeError, match="declares"):
         read_all(broken, max_items=41)
 
 
@@ -295,9 +301,9 @@ def test_bounds_hold_unless_told_otherwise(engine: str) -> None:
 def test_headers_are_read_without_the_records() -> None:
     batches = list(read_batches(batch_of(b"no records", 20, codec=4)))
     assert [(batch.compression, batch.last_offset) for batch in batches] == [("zstd", 19)]
-    with pytest.raises(DecodeError, match="no zstd data"):
+    with pytest.raises(DecodeError, match="not zstd data"):
         assert batches[0].records
-    with pytest.raises(DecodeError, match="no zstd data"):  # and again, when asked again
+    with pytest.raises(DecodeError, match="not zstd data"):  # and again, when asked again
         assert batches[0].records
 
 

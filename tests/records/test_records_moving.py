@@ -34,12 +34,12 @@ def test_the_epoch_stays_where_none_is_given() -> None:
 @pytest.mark.parametrize(
     ("batch", "path", "offset", "said"),
     [
-        (b"", "", 0, "0 bytes are no batch"),
-        (BATCH[:16], "", 16, "16 bytes are no batch"),
+        (b"", "", 0, "0 bytes are not a batch"),
+        (BATCH[:16], "", 16, "16 bytes are not a batch"),
         (BATCH[:-1], "batch_length", 8, "a batch has 49 or more"),
         (BATCH[:8] + b"\0\0\0\x30" + BATCH[12:60], "batch_length", 8, "is 48; a batch has 49 or more"),
         (BATCH[:8] + b"\xff\xff\xff\xff" + BATCH[12:], "batch_length", 8, "is -1"),
-        (BATCH + BATCH, "", len(BATCH), "bytes are left over behind the batch"),
+        (BATCH + BATCH, "", len(BATCH), "trailing bytes after the batch"),
         (write_message_set(RECORDS, magic=1), "magic", 16, "the magic is 1"),
     ],
 )

@@ -120,7 +120,7 @@ def test_message_formats_may_be_mixed_in_a_segment(segment: Path) -> None:
 
 @pytest.mark.parametrize("start", [-1, len(WHOLE) + 1])
 def test_start_outside_the_file_is_refused(segment: Path, start: int) -> None:
-    with pytest.raises(ValueError, match=rf"position {start} lies outside of .*\.log, which has {len(WHOLE)} bytes"):
+    with pytest.raises(ValueError, match=rf"position {start} is outside .*\.log, which has {len(WHOLE)} bytes"):
         offsets(segment, start=start)
 
 

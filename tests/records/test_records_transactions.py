@@ -89,11 +89,11 @@ def test_unknown_type_has_no_value(type_id: int) -> None:
     ("key", "value", "reason"),
     [
         (None, MARKER, "ControlRecordTypeSchema v0: message at byte 0: may not be null"),
-        (b"\0", MARKER, "ControlRecordTypeSchema v0: version at byte 0: need 2 bytes, 1 left"),
-        (b"\0\0\0", MARKER, "ControlRecordTypeSchema v0: type at byte 0: need 2 bytes, 1 left"),
-        (b"\0\0\0\1\0", MARKER, "1 byte is left over"),
+        (b"\0", MARKER, "ControlRecordTypeSchema v0: version at byte 0: need 2 bytes, but only 1 is left"),
+        (b"\0\0\0", MARKER, "ControlRecordTypeSchema v0: type at byte 0: need 2 bytes, but only 1 is left"),
+        (b"\0\0\0\1\0", MARKER, "1 trailing byte"),
         (COMMIT, None, "EndTxnMarker v0: message at byte 0: may not be null"),
-        (COMMIT, MARKER[:-1], "EndTxnMarker v0: coordinator_epoch at byte 0: need 4 bytes, 3 left"),
+        (COMMIT, MARKER[:-1], "EndTxnMarker v0: coordinator_epoch at byte 0: need 4 bytes, but only 3 are left"),
     ],
 )
 def test_broken_control_records_are_errors(key: bytes | None, value: bytes | None, reason: str) -> None:

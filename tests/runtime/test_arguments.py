@@ -30,7 +30,7 @@ DECODERS: dict[str, Callable[[Any, Any], Any]] = {
 )
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_only_buffers_are_decoded(decoder: str, data: Any) -> None:
-    with pytest.raises(TypeError, match="a message is decoded from bytes or another buffer, not from "):
+    with pytest.raises(TypeError, match="a message must be bytes or another buffer, not "):
         DECODERS[decoder](HeartbeatRequest, data)
 
 
@@ -56,7 +56,7 @@ class Unspeakable:
 def test_tags_that_cannot_be_shown_are_errors_all_the_same(encode: Callable[[Any], bytes], tag: Any) -> None:
     message = MetadataResponse()
     message.unknown_tagged_fields = {tag: b""}
-    with pytest.raises(EncodeError, match="a tag is a number from 0 to 2147483647") as caught:
+    with pytest.raises(EncodeError, match="a tag must be a number from 0 to 2147483647") as caught:
         encode(message)
     assert len(str(caught.value)) < 300
 

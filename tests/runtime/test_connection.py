@@ -203,12 +203,12 @@ def test_responses_take_a_header_with_tags() -> None:
 @pytest.mark.parametrize(
     ("after", "said"),
     [
-        (b"\xff\xff\xff\xff", "a frame of -1 bytes is announced, which cannot be"),
-        (b"\0\0\x10\1", "a frame of 4,097 bytes is announced; there may be 4,096 at most"),
+        (b"\xff\xff\xff\xff", "a frame of -1 bytes is announced; a size must not be negative"),
+        (b"\0\0\x10\1", "a frame of 4,097 bytes is announced; the limit is 4,096"),
         (b"GET / HTTP/1.1", "begin as HTTP does"),
         (b"CONNECT a:1 HTTP/1.1", "begin as HTTP does"),
         (b"\x16\x03\x01\x02\x00", "begin as TLS does"),
-        (b"\0\0\0\0", "0 bytes cannot be a request, whose header has 8 or more"),
+        (b"\0\0\0\0", "0 bytes cannot be a request, whose header has at least 8"),
         (b"\0\0\0\7abcdefg", "7 bytes cannot be a request"),
     ],
 )
@@ -234,7 +234,7 @@ def test_a_size_that_is_too_large_takes_no_memory_and_is_refused_at_once() -> No
     assert list(connection.events()) == []
     connection = ServerConnection(REGISTRY)
     connection.receive_data((100 * 1024 * 1024 + 1).to_bytes(4))
-    with pytest.raises(RemoteProtocolError, match="104,857,601 bytes is announced; there may be 104,857,600"):
+    with pytest.raises(RemoteProtocolError, match="104,857,601 bytes is announced; the limit is 104,857,600"):
         next(connection.events())
 
 
@@ -301,7 +301,7 @@ def test_correlation_ids_are_those_that_no_request_in_flight_has() -> None:
 def test_a_correlation_id_is_not_used_twice_at_a_time() -> None:
     client = ClientConnection(REGISTRY)
     client.send(HeartbeatRequest(), correlation_id=5)
-    with pytest.raises(LocalProtocolError, match="a request with correlation id 5 waits for its response"):
+    with pytest.raises(LocalProtocolError, match="a request with correlation id 5 is already waiting for its response"):
         client.send(MetadataRequest(), correlation_id=5)
     assert len(client.expected) == 1
     answers(client, kafka_messages.encode_response(HeartbeatResponse(), 5))
@@ -329,8 +329,14 @@ def test_a_request_that_cannot_be_written_is_not_waited_for() -> None:
 @pytest.mark.parametrize(
     ("frame", "said"),
     [
-        (b"\0\0\0\x09", "a response with correlation id 9, which no request in flight has; due is that to correlation"),
-        (b"\0\0\0\1", "a response with correlation id 1, whose turn has not come; due is that to correlation id 0"),
+        (
+            b"\0\0\0\x09",
+            "a response with correlation id 9, which no request in flight has; expected is that to correlation",
+        ),
+        (
+            b"\0\0\0\1",
+            "a response with correlation id 1, whose turn has not come; expected is that to correlation id 0",
+        ),
         (b"\0\0\0", "3 bytes cannot be a response"),
     ],
 )
@@ -346,7 +352,7 @@ def test_a_response_to_no_request_is_an_error() -> None:
     client = ClientConnection(REGISTRY)
     client.send(HeartbeatRequest())
     good = kafka_messages.encode_response(HeartbeatResponse(), 0)
-    with pytest.raises(RemoteProtocolError, match="to no request") as caught:
+    with pytest.raises(RemoteProtocolError, match="without a request") as caught:
         answers(client, good, good)
     assert (caught.value.frame, caught.value.offset) == (1, len(sized(good)))
 

@@ -39,7 +39,7 @@ MESSAGES = [
     (
         "a number in nested arrays, cut short",
         f"00000000 | 01 | 00 | ffffffff | 02 {TOPIC_HEAD} 03 {PARTITION} 0000 00000008 0000",
-        "topics[0].partitions[1].leader_id at byte 57: need 4 bytes, 2 left",
+        "topics[0].partitions[1].leader_id at byte 57: need 4 bytes, but only 2 are left",
     ),
     (
         "text that is not UTF-8",
@@ -69,12 +69,12 @@ MESSAGES = [
     (
         "more elements than bytes",
         f"00000000 | 01 | 00 | ffffffff | 02 {TOPIC_HEAD} 02 0000 00000007 00000001 ffffffff 05 00000001",
-        "topics[0].partitions[0].replica_nodes at byte 48: need 16 bytes, 4 left",
+        "topics[0].partitions[0].replica_nodes at byte 48: need 16 bytes, but only 4 are left",
     ),
     (
         "a length in needlessly many bytes",
         "00000000 | 02 00000001 8200 6800",
-        "brokers[0].host at byte 9: length of the string is a varint with needless bytes at its end",
+        "brokers[0].host at byte 9: length of the string is a varint with redundant trailing bytes",
     ),
     (
         "a length beyond 31 bits",
@@ -84,27 +84,27 @@ MESSAGES = [
     (
         "a text that is too long",
         "00000000 | 02 00000001 818002" + "61" * 32768 + "00000000 00 00",
-        "brokers[0].host at byte 9: string of 32768 bytes; the longest has 32767",
+        "brokers[0].host at byte 9: string of 32768 bytes; the limit is 32767",
     ),
     (
         "tags in the wrong order",
         f"00000000 | 02 {BROKER[:-3]} 02 0500 0300",
-        "brokers[0] at byte 19: tag 3 stands behind tag 5: tags must ascend",
+        "brokers[0] at byte 19: tag 3 follows tag 5; tags must ascend",
     ),
     (
         "an unknown tagged field, cut short",
         f"00000000 | 02 {BROKER[:-3]} 01 0505 aabb",
-        "brokers[0].<tag 5> at byte 19: need 5 bytes, 2 left",
+        "brokers[0].<tag 5> at byte 19: need 5 bytes, but only 2 are left",
     ),
     (
         "a message that goes on",
         "00000000 | 01 | 00 | ffffffff | 01 | 00 | aabb",
-        "message at byte 12: 2 bytes are left over behind the message",
+        "message at byte 12: 2 trailing bytes after the message",
     ),
     (
         "nothing at all",
         "",
-        "throttle_time_ms at byte 0: need 4 bytes, 0 left",
+        "throttle_time_ms at byte 0: need 4 bytes, but none are left",
     ),
 ]
 
@@ -128,23 +128,23 @@ def fetch_request(tags: str) -> tuple[bytes, int]:
 @pytest.mark.parametrize(
     ("tags", "path", "offset", "reason"),
     [
-        ("01 | 00 02 | 03 78 79", "cluster_id", 2, "size says 2 bytes, the value takes 3"),
-        ("01 | 00 04 | 03 78 79 00", "cluster_id", 2, "size says 4 bytes, the value takes 3"),
+        ("01 | 00 02 | 03 78 79", "cluster_id", 2, "declares 2 bytes, but the value takes 3"),
+        ("01 | 00 04 | 03 78 79 00", "cluster_id", 2, "declares 4 bytes, but the value takes 3"),
         ("01 | 00 03 | 03 78 ff", "cluster_id", 5, "not UTF-8: invalid start byte"),
-        ("01 | 00 7f", "cluster_id", 3, "need 127 bytes, 0 left"),
-        ("02 | 00 02 02 78 | 00 02 02 78", "", 5, "tag 0 stands behind tag 0: tags must ascend"),
+        ("01 | 00 7f", "cluster_id", 3, "need 127 bytes, but none are left"),
+        ("02 | 00 02 02 78 | 00 02 02 78", "", 5, "tag 0 follows tag 0; tags must ascend"),
         (
             "01 | 01 0d 00000005 0000000000000007 02 0500 0400",
             "replica_state",
             18,
-            "tag 4 stands behind tag 5: tags must",
+            "tag 4 follows tag 5; tags must",
         ),
-        ("01 | 01 05 00000005 00", "replica_state.replica_epoch", 7, "need 8 bytes, 1 left"),
-        ("ffffffff07", "", 5, "need 1 byte, 0 left"),
+        ("01 | 01 05 00000005 00", "replica_state.replica_epoch", 7, "need 8 bytes, but only 1 is left"),
+        ("ffffffff07", "", 5, "need 1 byte, but none are left"),
         ("ffffffff0f", "", 0, "count of tagged fields is a varint of more than 31 bits"),
         ("01 | ffffffff0f 00", "", 1, "tag is a varint of more than 31 bits"),
         ("01 | 2a ffffffff0f", "<tag 42>", 2, "size of a tagged field is a varint of more than 31 bits"),
-        ("01 | 2a ffffffff07", "<tag 42>", 7, "need 2147483647 bytes, 0 left"),
+        ("01 | 2a ffffffff07", "<tag 42>", 7, "need 2147483647 bytes, but none are left"),
     ],
 )
 def test_error_within_a_tag_section(tags: str, path: str, offset: int, reason: str) -> None:
@@ -183,7 +183,7 @@ def test_offsets_count_from_the_start_of_the_buffer(offset: int) -> None:
 @pytest.mark.parametrize("offset", [-1, 13, 2**40])
 def test_offset_outside_the_buffer_is_refused(offset: int) -> None:
     data = raw("00000000 | 01 | 00 | ffffffff | 01 | 00")
-    with pytest.raises(ValueError, match="lies outside the buffer of 12 bytes"):
+    with pytest.raises(ValueError, match="is outside the buffer of 12 bytes"):
         kafka_messages.message("MetadataResponse", 12).read(data, offset)
 
 

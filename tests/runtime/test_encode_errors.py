@@ -103,7 +103,7 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("text: a message", broker(rack=response()), RACK, "must be a str, not MetadataResponse"),
     ("text: lone surrogate", broker(host="ab\ud800"), HOST, "character 2 is a lone surrogate"),
     ("text: lone low surrogate", topic(name="\udc80"), "topics[0].name", "character 0 is a lone surrogate"),
-    ("text: 32768 bytes", broker(host=LONG), HOST, "string of 32768 bytes; the longest has 32767"),
+    ("text: 32768 bytes", broker(host=LONG), HOST, "string of 32768 bytes; the limit is 32767"),
     ("text: 32768 bytes in half as many characters", broker(rack=LONG_TOO), RACK, "string of 32768 bytes"),
     ("bool: number", topic(is_internal=2), INTERNAL, "must be True or False, not 2"),
     ("bool: negative number", topic(is_internal=-1), INTERNAL, "must be True or False, not -1"),
@@ -217,11 +217,11 @@ def test_value_of_a_kindred_type_is_written_as_what_it_means(given: Any, meant: 
 @pytest.mark.parametrize(
     ("fields", "path", "reason"),
     [
-        ({-1: b""}, "unknown_tagged_fields[-1]", "a tag is a number from 0 to 2147483647"),
-        ({2**31: b""}, "unknown_tagged_fields[2147483648]", "a tag is a number from 0 to 2147483647"),
-        ({0: b"x"}, "unknown_tagged_fields[0]", "tag 0 is that of a field which the spec knows"),
-        ({3: b"x"}, "unknown_tagged_fields[3]", "tag 3 is that of a field which the spec knows"),
-        ({9: b"", 2: b"x"}, "unknown_tagged_fields[2]", "tag 2 is that of a field which the spec knows"),
+        ({-1: b""}, "unknown_tagged_fields[-1]", "a tag must be a number from 0 to 2147483647"),
+        ({2**31: b""}, "unknown_tagged_fields[2147483648]", "a tag must be a number from 0 to 2147483647"),
+        ({0: b"x"}, "unknown_tagged_fields[0]", "tag 0 belongs to a field of the spec"),
+        ({3: b"x"}, "unknown_tagged_fields[3]", "tag 3 belongs to a field of the spec"),
+        ({9: b"", 2: b"x"}, "unknown_tagged_fields[2]", "tag 2 belongs to a field of the spec"),
         ({7: "text"}, "unknown_tagged_fields[7]", "must be bytes, not str"),
         ({7: None}, "unknown_tagged_fields[7]", "must be bytes, not None"),
         ({7: 5}, "unknown_tagged_fields[7]", "must be bytes, not int"),
@@ -248,7 +248,7 @@ def test_bad_unknown_tagged_field_is_refused(fields: Any, path: str, reason: str
 def test_tag_that_is_no_number_is_refused(tag: Any) -> None:
     message = api_versions()
     message.unknown_tagged_fields = {tag: b"x"}
-    assert refusal(message).reason == "a tag is a number from 0 to 2147483647"
+    assert refusal(message).reason == "a tag must be a number from 0 to 2147483647"
 
 
 @pytest.mark.parametrize("field", [field.name for field in METADATA.MetadataResponseTopic.ATTRIBUTES])

@@ -154,7 +154,7 @@ def test_arrays_of_no_bytes_have_a_limit(forms: Classes, field: str) -> None:
         cls(**{field: [element()] * 1001}).encode()
     assert refused.value.path == field
     data = full.encode().replace(raw("000003e8"), raw("000003e9"))
-    with pytest.raises(DecodeError, match="1001 elements of no bytes") as caught:
+    with pytest.raises(DecodeError, match="1001 elements without bytes") as caught:
         cls.decode(data)
     assert (caught.value.path, caught.value.offset) == (field, data.index(raw("000003e9")))
 
@@ -181,7 +181,7 @@ def test_elements_of_no_bytes_are_bounded_in_all_arrays_of_a_message_together(
     cls = forms("EmptyElements", 0)
     tracemalloc.start()
     try:
-        with pytest.raises(DecodeError, match="elements of no bytes; at most 200") as caught:
+        with pytest.raises(DecodeError, match="elements without bytes; at most 200") as caught:
             cls.decode(data)
         assert tracemalloc.get_traced_memory()[1] < 100 * len(data)
     finally:
@@ -189,7 +189,7 @@ def test_elements_of_no_bytes_are_bounded_in_all_arrays_of_a_message_together(
     assert caught.value.path == path
     json = cls(rows=[forms.struct("EmptyElements", 0, "Row")(many=[])] * 3).to_json()
     json["rows"] = [{"many": [{}] * 1000} for _ in range(30)]
-    with pytest.raises(EncodeError, match="of no bytes, 2000 with those of arrays before it; at most 1000") as refused:
+    with pytest.raises(EncodeError, match="without bytes, 2000 with those of earlier arrays; at most 1000") as refused:
         cls.from_json(json).encode()
     assert refused.value.path == "rows[1].many"
 
@@ -207,15 +207,15 @@ def test_longer_messages_may_have_more_elements_of_no_bytes(forms: Classes) -> N
     assert cls.decode(data) == full
     assert cls.read(b"\0" + data + bytes(9000), 1) == (full, 1 + size)
     full.rows[0].many.append(nothing())
-    with pytest.raises(EncodeError, match="2012 with those of arrays before it; at most 2011"):
+    with pytest.raises(EncodeError, match="2012 with those of earlier arrays; at most 2011"):
         full.encode()
-    with pytest.raises(EncodeError, match="2012 with those of arrays before it; at most 2011"):
+    with pytest.raises(EncodeError, match="2012 with those of earlier arrays; at most 2011"):
         full.encoded_size()
     data = data[:4] + int32(len(full.rows[0].many)) + data[8:]
-    with pytest.raises(DecodeError, match="2012 elements of no bytes; at most 2011") as caught:
+    with pytest.raises(DecodeError, match="2012 elements without bytes; at most 2011") as caught:
         cls.decode(data)
     assert caught.value.path == "rows[999].many"
-    with pytest.raises(DecodeError, match="2012 elements of no bytes; at most 2011") as caught:
+    with pytest.raises(DecodeError, match="2012 elements without bytes; at most 2011") as caught:
         cls.read(b"\0" + data + bytes(9000), 1)
     assert (caught.value.path, caught.value.offset) == ("", 1)
     first = raw("00000000 | 00000000 | ff | 00000000 | 00000000")
@@ -225,11 +225,11 @@ def test_longer_messages_may_have_more_elements_of_no_bytes(forms: Classes) -> N
 def test_columns_bound_elements_of_no_bytes_too(forms: Classes) -> None:
     cls = forms("EmptyElements", 0)
     for _, data in nested_bombs():
-        with pytest.raises(columns.RowDecodeError, match="elements of no bytes; at most 200"):
+        with pytest.raises(columns.RowDecodeError, match="elements without bytes; at most 200"):
             columns.decode(cls, [data])
     rows = columns.decode(cls, [cls().encode()]).to_pylist()
     rows[0]["rows"] = [{"many": [{}] * 1000}] * 2
-    with pytest.raises(columns.RowEncodeError, match="2000 with those of arrays before it; at most 1000"):
+    with pytest.raises(columns.RowEncodeError, match="2000 with those of earlier arrays; at most 1000"):
         columns.encode(cls, pa.array(rows, pa.struct(columns.schema(cls))))
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kipwire import DecodeError, EncodeError, Message, Struct, columns
-from kipwire.columns import rows as by_rows
-from kipwire.columns.shape import Shape, shape_of
+from kipwire.columns import python_engine
+from kipwire.columns.arrow_types import Shape, shape_of
 
 
 class Way(NamedTuple):
@@ -23,25 +23,25 @@ class Way(NamedTuple):
     write: Callable[[type[Message], Shape, pa.StructArray], pa.BinaryArray]
 
 
-def _read_rows(cls: type[Message], shape: Shape, messages: pa.Array) -> pa.StructArray:
-    return by_rows.read(cls, shape, messages, 0, strict=False)
+def _read_python(cls: type[Message], shape: Shape, messages: pa.Array) -> pa.StructArray:
+    return python_engine.read(cls, shape, messages, 0, strict=False)
 
 
-def _write_rows(cls: type[Message], shape: Shape, rows: pa.StructArray) -> pa.BinaryArray:
-    return by_rows.write(cls, shape, rows, 0)
+def _write_python(cls: type[Message], shape: Shape, rows: pa.StructArray) -> pa.BinaryArray:
+    return python_engine.write(cls, shape, rows, 0)
 
 
-BY_ROWS = Way("rows", _read_rows, _write_rows)
+BY_PYTHON = Way("python", _read_python, _write_python)
 
 
 def by_kernel() -> Way:
     """The way through the compiled kernel, which must be there."""
-    from kipwire.columns import kernel
+    from kipwire.columns import kernel_engine
 
     def read(cls: type[Message], shape: Shape, messages: pa.Array) -> pa.StructArray:
-        return kernel.read(cls, shape, messages, strict=False)[1]
+        return kernel_engine.read(cls, shape, messages, strict=False)[1]
 
-    return Way("kernel", read, kernel.write)
+    return Way("kernel", read, kernel_engine.write)
 
 
 def check_columns(way: Way, cls: type[Message], data: list[bytes | None]) -> None:

@@ -20,7 +20,7 @@ def check_records(way: Any, batches: Iterable[RecordBatch]) -> int:
     """Every batch has the records, or the error, that it has by itself, whatever stands around it.
 
     Args:
-        way: `KernelRecords`, `RecordRows`, or a function that makes such an object.
+        way: `KernelRecords`, `PythonRecords`, or a function that makes such an object.
         batches: any, also broken ones.
 
     Returns:

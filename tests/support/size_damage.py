@@ -12,7 +12,7 @@ from tests.fuzz.fuzzing import EDGES
 
 SIZES = ("size", "length", "count")
 _BITS = re.compile(r"\d+$")
-_CHECKSUM = re.compile(r" is 0x[0-9a-f]{8}, that of bytes .* is 0x([0-9a-f]{8})$")
+_CHECKSUM = re.compile(r" is 0x[0-9a-f]{8}, but bytes .* have 0x([0-9a-f]{8})$")
 
 
 def tampered(cls: type[Message], data: bytes, chance: random.Random) -> bytes:

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.arrays import RowPackers, read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import ElementPackers, read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
@@ -20,7 +20,7 @@ __all__ = ["OngoingPartitionReassignment", "OngoingTopicReassignment", "ListPart
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
-pack_OngoingPartitionReassignment = RowPackers("i", "*i", "*i", "*i")
+pack_OngoingPartitionReassignment = ElementPackers("i", "*i", "*i", "*i")
 
 
 class OngoingPartitionReassignment(kipwire.FlexibleStruct):

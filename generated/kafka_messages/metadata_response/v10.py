@@ -8,7 +8,7 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.codec.arrays import RowPackers, read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import ElementPackers, read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, pack_h, pack_i
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_string_size
@@ -25,7 +25,7 @@ unpack_hiiiB = struct.Struct(">hiiiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16sB = struct.Struct(">16sB").pack
 pack_ix = struct.Struct(">ix").pack
-pack_MetadataResponsePartition = RowPackers("h", "i", "i", "i", "*i", "*i", "*i")
+pack_MetadataResponsePartition = ElementPackers("h", "i", "i", "i", "*i", "*i", "*i")
 
 
 class MetadataResponseBroker(kipwire.FlexibleStruct):

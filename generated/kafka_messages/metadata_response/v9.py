@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.arrays import RowPackers, read_compact_structs, write_compact_structs
+from kipwire.codec.arrays import ElementPackers, read_compact_structs, write_compact_structs
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, pack_B, pack_h
 from kipwire.codec.wire import pack_i, read_size, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
@@ -22,7 +22,7 @@ unpack_hB = struct.Struct(">hB").unpack_from
 unpack_hiiiB = struct.Struct(">hiiiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_ix = struct.Struct(">ix").pack
-pack_MetadataResponsePartition = RowPackers("h", "i", "i", "i", "*i", "*i", "*i")
+pack_MetadataResponsePartition = ElementPackers("h", "i", "i", "i", "*i", "*i", "*i")
 
 
 class MetadataResponseBroker(kipwire.FlexibleStruct):

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.arrays import RowPackers, read_compact_structs, read_compact_texts, read_struct
+from kipwire.codec.arrays import ElementPackers, read_compact_structs, read_compact_texts, read_struct
 from kipwire.codec.arrays import write_compact_structs, write_compact_texts, write_struct
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT16, UNPACK_INT32, as_list
 from kipwire.codec.wire import encode_text, pack_i, read_size, read_string_size, read_tag_section, tag_section
@@ -40,7 +40,7 @@ pack_Hx = struct.Struct(">Hx").pack
 pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
 pack_iqx = struct.Struct(">iqx").pack
-pack_CopartitionGroup = RowPackers("*h", "*h", "*h")
+pack_CopartitionGroup = ElementPackers("*h", "*h", "*h")
 
 
 class KeyValue(kipwire.FlexibleStruct):

@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.codec.arrays import RowPackers, read_compact_structs, read_compact_texts, write_compact_structs
+from kipwire.codec.arrays import ElementPackers, read_compact_structs, read_compact_texts, write_compact_structs
 from kipwire.codec.arrays import write_compact_texts
 from kipwire.codec.wire import ONE_BYTE, UNPACK_INT16, as_list, encode_text, pack_i, read_size, read_string_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
@@ -18,7 +18,7 @@ __all__ = ["TopicConfig", "TopicInfo", "CopartitionGroup", "Subtopology", "Strea
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
-pack_CopartitionGroup = RowPackers("*h", "*h", "*h")
+pack_CopartitionGroup = ElementPackers("*h", "*h", "*h")
 
 
 class TopicConfig(kipwire.FlexibleStruct):

@@ -52,7 +52,7 @@ class PyStruct:
     has_rows: bool
     """Whether it is an element of arrays whose neighbours can have equal shape."""
     packed: tuple[str, ...]
-    """What each field is to `kipwire.codec.arrays.RowPackers`, where one call writes the whole struct; else empty."""
+    """What each field is to `kipwire.codec.arrays.ElementPackers`, if one call writes the whole struct; else empty."""
     has_empty_elements: bool
     """Whether it has arrays of structs that can take no byte, at any depth."""
 

@@ -165,7 +165,7 @@ def _module(message: WireMessage, source: str) -> CodeBlocks:
         partner=partner,
         structs=structs,
         imports=_imports(
-            "\n".join((*classes, "RowPackers" * any(struct.packed for struct in structs))),
+            "\n".join((*classes, "ElementPackers" * any(struct.packed for struct in structs))),
             has_formats=bool(read_formats or write_formats),
         ),
         read_formats=read_formats,

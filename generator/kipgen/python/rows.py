@@ -25,7 +25,7 @@ def _has_one_size(field: WireField) -> bool:
 
 
 def row_codes(fields: Sequence[WireField]) -> tuple[str, ...]:
-    """What the fields are to `kipwire.codec.arrays.RowPackers`, of a struct of numbers and several arrays of numbers.
+    """What the fields of a struct are to `kipwire.codec.arrays.ElementPackers`; empty unless one call can write it all.
 
     A number is its `struct` code, an array `*` and that of its elements, a flag `bool`. Empty for others, and for
     those of one array, which gain nothing.

@@ -19,7 +19,7 @@ from kipspark.spark.types import struct_type
 from kipwire import KipwireError, Message
 from kipwire.encodings import Counts, IntegerCounts, merge
 from kipwire.registry import registry_of
-from kipwire.tools.garbage import no_garbage_collection
+from kipwire.tools.collector import no_garbage_collection
 
 COUNTS_SCHEMA = pa.schema(
     [("message", pa.string()), ("messages", pa.int64()), ("not_decoded", pa.int64()), ("counts", pa.string())]

@@ -14,7 +14,7 @@ from kipspark.messages.selection import KAFKA
 from kipwire import KipwireError, Message
 from kipwire.registry import Registry, registry_of
 from kipwire.structs import Struct
-from kipwire.tools.garbage import no_garbage_collection
+from kipwire.tools.collector import no_garbage_collection
 
 _CODES = pa.list_(
     pa.struct([("path", pa.string()), ("code", pa.int16()), ("error", pa.string()), ("count", pa.int64())])

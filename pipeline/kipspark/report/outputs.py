@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from kipspark.errors import JobError
 from kipspark.report.report import Table
-from kipwire.tools.whole import new_folder, rename_new, write_whole
+from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 
 
 def check_folder(path: Path, option: str) -> None:
@@ -107,4 +107,4 @@ def _publish(made: Path, out: Path, names: Iterable[str]) -> None:
 
 def write_file(file: Path, text: str) -> None:
     """Write a text file, which replaces an existing one only once it is complete."""
-    write_whole(file, text.encode())
+    write_atomically(file, text.encode())

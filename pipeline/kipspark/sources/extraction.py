@@ -17,7 +17,7 @@ from kipspark.packets.framing import SIZE
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.packet_captures import PacketCapture, numbered_frames
 from kipwire.captures import FRAMES, INDEX
-from kipwire.tools.whole import new_folder, rename_new
+from kipwire.tools.atomic import new_folder, rename_new
 
 FAULTS = "faults.jsonl"
 """The file for what is not a frame."""

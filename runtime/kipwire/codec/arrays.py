@@ -1,6 +1,6 @@
-"""Arrays and structs within structs: what generated code reads and writes them with.
+"""Functions of generated code for arrays and nested structs.
 
-A count that stands before an array is read by the caller; `size` is a compact one's first byte, which says one more.
+The caller reads the count before an array; `size` is the first byte of a compact count, which is one more.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeVar
 
-    from kipwire.codec.rows import Rows
+    from kipwire.codec.equal_elements import EqualElements
     from kipwire.structs import Add
 
     Unpack = Callable[[bytes, int], tuple[int, ...]]
@@ -42,16 +42,16 @@ pack_int16, unpack_int16 = Packer(">h").pack, Packer(">h").unpack_from
 pack_int32, unpack_int32 = Packer(">i").pack, Packer(">i").unpack_from
 
 MOST_MADE = 128
-"""Instances made before any of them is read: it bounds what a count takes that no bytes stand behind."""
-WITHOUT_ROWS = Struct._fill
-"""What classes have whose neighbours cannot have equal shape."""
+"""Instances made before any of them is read: it bounds the memory for a count that no bytes follow."""
+NO_FILL = Struct._fill
+"""The `_fill` of classes whose neighbours cannot be equal elements."""
 
 
 # Structs.
 
 
 def read_struct(cls: type[T], data: bytes, pos: int) -> tuple[T, int]:
-    """The struct that stands there: (it, position after it)."""
+    """The struct at a position: (it, position after it)."""
     item = new(cls)
     return item, item._read(data, pos)
 
@@ -64,13 +64,13 @@ def write_struct(cls: type[Struct], item: Struct, add: Add) -> None:
 
 
 def read_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
-    """So many structs side by side: (they, position after them)."""
+    """`count` structs side by side: (they, position after them)."""
     if count < 0:
         raise Malformed
-    if count >= FEW and cls._fill is not WITHOUT_ROWS:
-        rows: Rows = cls._rows or prepared_rows(cls)
-        if count >= rows.least:
-            return _read_alike(rows, cls, data, pos, count)
+    if count >= FEW and cls._fill is not NO_FILL:
+        reader: EqualElements = cls._equal_elements or prepared_reader(cls)
+        if count >= reader.least:
+            return _read_alike(reader, cls, data, pos, count)
     items: list[T] = []
     read = cls._read
     while count:
@@ -86,7 +86,7 @@ def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tupl
     """The structs after a compact count: (they, position after them)."""
     if size > 127 or not size:
         size, pos = read_size(data, pos)
-    elif size <= FEW or cls._fill is WITHOUT_ROWS:  # mostly: this saves a call
+    elif size <= FEW or cls._fill is NO_FILL:  # mostly: this saves a call
         items = [*map(new, repeat(cls, size - 1))]
         read = cls._read
         for item in items:
@@ -95,21 +95,21 @@ def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tupl
     return read_structs(cls, data, pos, size - 1)
 
 
-def prepared_rows(cls: type[Struct]) -> Rows:
-    """The rows of a class, made from its fields and kept."""
-    from kipwire.codec.rows import rows_of  # most programs have no use for it
+def prepared_reader(cls: type[Struct]) -> EqualElements:
+    """The reader of equal elements of a class, made from its fields and kept."""
+    from kipwire.codec.equal_elements import equal_elements_of  # most programs have no use for it
 
-    rows = cls._rows = rows_of(cls)
-    return rows
+    reader = cls._equal_elements = equal_elements_of(cls)
+    return reader
 
 
-def _read_alike(rows: Rows, cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
-    """Structs of which neighbours may be alike; those that are not are read one by one."""
+def _read_alike(reader: EqualElements, cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
+    """Structs, read many at once if neighbours are equal, else one by one."""
     items: list[T] = []
     read = cls._read
-    patience = rows.least
+    patience = reader.least
     while count:
-        alike = rows.read(data, pos, count) if count >= rows.least else None
+        alike = reader.read(data, pos, count) if count >= reader.least else None
         if alike:
             values, taken, pos = alike
             made = [*map(new, repeat(cls, taken))]
@@ -125,7 +125,7 @@ def _read_alike(rows: Rows, cls: type[T], data: bytes, pos: int, count: int) -> 
 
 
 def write_elements(cls: type[Struct], items: Sequence[Struct], add: Add) -> None:
-    """Write structs side by side, all of which must be of that class."""
+    """Write structs side by side, which must all be of that class."""
     write = cls._write
     for item in items:
         if type(item) is not cls and not isinstance(item, cls):
@@ -134,7 +134,7 @@ def write_elements(cls: type[Struct], items: Sequence[Struct], add: Add) -> None
 
 
 def write_structs(cls: type[T], items: list[T], add: Add) -> None:
-    """Write an array of structs: their count, then they."""
+    """Write an array of structs: their count, then the structs."""
     if type(items) is not list:
         items = as_list(items)
     add(pack_int32(len(items)))
@@ -142,7 +142,7 @@ def write_structs(cls: type[T], items: list[T], add: Add) -> None:
 
 
 def write_compact_structs(cls: type[T], items: list[T], add: Add) -> None:
-    """Write an array of structs: their compact count, then they."""
+    """Write an array of structs: their compact count, then the structs."""
     if type(items) is not list:
         items = as_list(items)
     size = len(items) + 1
@@ -166,7 +166,7 @@ def section(cls: type[Struct], items: list[Any]) -> bytes:
 
 
 def read_bounded_struct(cls: type[T], data: bytes, pos: int, bound: int) -> tuple[T, int]:
-    """The struct that stands there, before the bound: (it, position after it)."""
+    """The struct at a position, which ends before the bound: (it, position after it)."""
     item = new(cls)
     return item, item._read(data, pos, bound)
 
@@ -174,7 +174,7 @@ def read_bounded_struct(cls: type[T], data: bytes, pos: int, bound: int) -> tupl
 def read_bounded_structs(
     cls: type[T], data: bytes, pos: int, bound: int, count: int | None = None
 ) -> tuple[list[T], int]:
-    """So many structs side by side, or as many as there are before the bound: (they, position after them)."""
+    """`count` structs side by side, or all before the bound: (they, position after them)."""
     items: list[T] = []
     read = cls._read
     while pos < bound and len(items) != count:
@@ -190,12 +190,12 @@ def read_bounded_structs(
 
 
 def read_blobs(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
-    """So many bytes, each after an int32 of their length: (they, position after them)."""
+    """`count` bytes objects, each after its length as int32: (they, position after them)."""
     return _read_sized(data, pos, count, unpack_int32, 4)
 
 
 def read_texts(data: bytes, pos: int, count: int) -> tuple[list[str], int]:
-    """So many strings, each after an int16 of its length: (they, position after them)."""
+    """`count` strings, each after its length as int16: (they, position after them)."""
     texts, pos = _read_sized(data, pos, count, unpack_int16, 2)
     return [text.decode() for text in texts], pos
 
@@ -294,7 +294,7 @@ def _write_compact(items: list[bytes], add: Add, write_long: Callable[[int], byt
 
 
 def read_bools(data: bytes, pos: int, count: int) -> tuple[list[bool], int]:
-    """So many flags: (they, position after them)."""
+    """`count` flags: (they, position after them)."""
     if count < 0:
         raise Malformed
     end = pos + count
@@ -309,10 +309,10 @@ def write_bools(items: list[bool]) -> bytes:
 # Structs of numbers and arrays of numbers.
 
 
-class RowPackers(dict[tuple[int, ...], "Callable[..., bytes]"]):
-    """By the sizes of a struct's arrays, as they stand on the wire: the function that writes an element of that shape.
+class ElementPackers(dict[tuple[int, ...], "Callable[..., bytes]"]):
+    """The function that writes an element, by the sizes of its arrays on the wire.
 
-    It takes the values in their order, and before the elements of an array its size. An empty tag section is its end.
+    It takes the values in order, with the size of an array before its elements, and ends with an empty tag section.
     """
 
     __slots__ = ("_codes",)

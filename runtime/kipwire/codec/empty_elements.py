@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=Struct)
 
 ALWAYS = 1000
-"""So many of them may stand in any message."""
+"""The number of them that any message may have."""
 BYTES_FOR_EACH = 2
-"""In a longer message, so many of its bytes for each of them."""
+"""The number of bytes that a longer message needs for each of them."""
 
 
 def most_empty_elements(size: int) -> int:
-    """How many elements that take no byte all arrays of a message of so many bytes may have together."""
+    """The number of elements without bytes that all arrays of a message of a size may have together."""
     return max(ALWAYS, size // BYTES_FOR_EACH)
 
 
@@ -46,7 +46,7 @@ class EmptyElements:
             raise Malformed
 
     def settle(self, end: int) -> None:
-        """See that they are not too many for a message that ends there.
+        """Check that a message that ends there may have that many.
 
         Raises:
             Malformed: they are.
@@ -59,7 +59,7 @@ class EmptyElements:
 
 
 class _CountedBytes(bytes):
-    """Bytes of which a message is read, with the count of its elements without bytes."""
+    """The bytes of a message, with the count of its elements without bytes."""
 
     empties: EmptyElements
 
@@ -106,7 +106,7 @@ def counted_pieces(add: Add) -> Add:
 
 
 def settle_pieces(add: Add) -> None:
-    """See that the message whose pieces were taken may have what was counted."""
+    """Check that the message whose pieces were taken may have the elements that were counted."""
     assert isinstance(add, _CountedPieces)
     add.empties.settle(add.size)
 

@@ -1,4 +1,4 @@
-"""What generated code reads and writes with: the parts that are too long to stand inline, and tables.
+"""Functions and tables of generated code: the parts that are too long to be inline.
 
 Functions that read take the whole buffer and a position and return a position. A short buffer is never checked for
 where it is read: a slice that comes out short leaves the position beyond the end, and the next read or the last
@@ -43,7 +43,7 @@ PLAIN_CODES = {"bool": "B", "uuid": "16s"}
 MAX_STRING = 32767
 """Bytes that a string may have, in classic and in compact form alike."""
 MAX_LENGTH = 2**31 - 2
-"""Bytes or elements that a compact length can tell of."""
+"""The most bytes or elements that a compact length can declare."""
 MAX_TAG = 2**31 - 1
 
 ONE_BYTE = tuple(bytes((i,)) for i in range(256))
@@ -52,7 +52,7 @@ BOOL_BYTE = {False: 0, True: 1}
 
 
 class _Unpackers(dict[int, "Callable[[bytes, int], tuple[Any, ...]]"]):
-    """By count: the function that reads so many fixed-width elements."""
+    """The function that reads a number of fixed-width elements, by that number."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -65,7 +65,7 @@ class _Unpackers(dict[int, "Callable[[bytes, int], tuple[Any, ...]]"]):
 
 
 class _Packers(dict[int, "Callable[..., bytes]"]):
-    """By count: the function that writes so many fixed-width elements."""
+    """The function that writes a number of fixed-width elements, by that number."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -100,7 +100,7 @@ unpack_d, pack_d = Packer(">d").unpack_from, Packer(">d").pack
 
 
 def read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
-    """The varint whose first byte stands before `pos`: minimal form only, and no more than so many bits."""
+    """The varint whose first byte is before `pos`: minimal form only, and at most `bits` bits."""
     byte = data[pos]
     value = byte << 7 | data[pos - 1] & 0x7F
     pos += 1
@@ -123,7 +123,7 @@ def read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
 def read_size(data: bytes, pos: int) -> tuple[int, int]:
     """A compact size, a count or a tag of two bytes and more: (value, position after it).
 
-    One of the single byte 0 is refused: it stands for null, and who may read null looks for it first.
+    The single byte 0 is refused: it means null, and callers that accept null check for it first.
     """
     if not data[pos - 1]:
         raise Malformed
@@ -184,7 +184,7 @@ def read_packed(data: bytes, pos: int, bits: int) -> tuple[int, int]:
 
 
 def read_upacked(data: bytes, pos: int, bits: int) -> tuple[int, int]:
-    """A varint of two bytes and more that holds the two's complement pattern of so many bits."""
+    """A varint of at least two bytes that holds a two's complement pattern of `bits` bits."""
     value, pos = read_varint(data, pos, bits)
     return (value - (1 << bits) if value >> bits - 1 else value), pos
 
@@ -210,7 +210,7 @@ _SIGNED = bytes((byte >> 1 ^ -(byte & 1)) & 0xFF for byte in range(256))
 
 
 def read_upacked_run(data: bytes, pos: int, bits: Iterable[int]) -> tuple[list[int], int]:
-    """Varints of two's complement patterns side by side, each of so many bits: (the numbers, position behind them)."""
+    """Varints of two's complement patterns of `bits` bits, side by side: (the numbers, position after them)."""
     numbers = []
     for width in bits:
         number = data[pos]
@@ -222,12 +222,12 @@ def read_upacked_run(data: bytes, pos: int, bits: Iterable[int]) -> tuple[list[i
 
 
 def write_upacked_run(numbers: Iterable[int], bits: Iterable[int]) -> bytes:
-    """Numbers as varints of their two's complement patterns, each of so many bits."""
+    """Numbers as varints of their two's complement patterns of `bits` bits."""
     return b"".join(map(write_upacked, numbers, bits))
 
 
 def read_packed_array(data: bytes, pos: int, count: int, bits: int) -> tuple[list[int], int]:
-    """So many zigzag varints: (the numbers, position behind them)."""
+    """`count` zigzag varints: (the numbers, position after them)."""
     if count < 0:
         raise Malformed
     end = pos + count
@@ -247,7 +247,7 @@ def read_packed_array(data: bytes, pos: int, count: int, bits: int) -> tuple[lis
 
 
 def read_upacked_array(data: bytes, pos: int, count: int, bits: int) -> tuple[list[int], int]:
-    """So many varints of two's complement patterns: (the numbers, position behind them)."""
+    """`count` varints of two's complement patterns: (the numbers, position after them)."""
     if count < 0:
         raise Malformed
     end = pos + count

@@ -21,12 +21,11 @@ except ImportError as error:
     raise ImportError("kipwire.columns needs pyarrow: pip install kipwire[columns]") from error
 
 from kipwire import native
-from kipwire.columns import fit
-from kipwire.columns import rows as by_rows
+from kipwire.columns import input_checks, python_engine
+from kipwire.columns.arrow_types import Shape, shape_of
 from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError
 from kipwire.columns.inputs import as_messages, as_rows, split
 from kipwire.columns.records import RECORD_SCHEMA, RecordColumns, decode_records
-from kipwire.columns.shape import Shape, shape_of
 from kipwire.errors import DecodeError
 
 TYPE_CHECKING = False
@@ -60,10 +59,10 @@ def schema(cls: type[Message], fields: Iterable[str] | None = None) -> pa.Schema
 
     Args:
         cls: the generated class of a message in one version.
-        fields: only these, as paths such as `topics.partitions.leader_id`; a struct stands for all that is in it.
+        fields: only these, as paths such as `topics.partitions.leader_id`; a struct selects all of its fields.
 
     Raises:
-        ColumnError: a path leads to no field, or a struct contains itself, which no Arrow type can.
+        ColumnError: a path does not lead to a field, or a struct contains itself, which no Arrow type can.
     """
     return pa.schema(list(shape_of(cls, fields).type))
 
@@ -77,27 +76,27 @@ def decode(
 ) -> pa.StructArray | pa.ChunkedArray:
     """The messages as rows: an array of structs with the columns of `schema`.
 
-    Null gives a null row. All of a message is checked, also what is not asked for; a broken message leaves nothing
-    behind in any column.
+    Null gives a null row. All of a message is checked, also fields that were not selected; a broken message leaves
+    nothing in any column.
 
     Args:
         cls: the generated class of a message in one version.
         data: an Arrow array of binary or large binary (also a slice; it is not copied), a chunked one, or a list of
             bytes; for messages in one buffer see `split`.
-        fields: only these, as paths such as `topics.partitions.leader_id`; a struct stands for all that is in it.
-        mode: what becomes of a broken message: an error with its row (`strict`), or a null row (`null`). What is wrong
-            with it tells `explain`; how many there are, `rows.null_count` less that of the data.
+        fields: only these, as paths such as `topics.partitions.leader_id`; a struct selects all of its fields.
+        mode: what a broken message becomes: an error with its row (`strict`), or a null row (`null`). `explain` says
+            what is wrong with it; `rows.null_count`, less that of the data, says how many there are.
 
     Returns:
         As many rows as there are messages, in chunks if the data is.
 
     Raises:
-        RowDecodeError: of the first broken message.
-        ColumnError: `fields` or `data` is not what it should be, its bytes are changed meanwhile, or a column would
-            hold more than 2 GiB.
+        RowDecodeError: the first message that is broken.
+        ColumnError: `fields` or `data` is not what it should be, its bytes change while they are read, or a column
+            would hold more than 2 GiB.
     """
     if mode not in ("strict", "null"):
-        raise ValueError(f"mode is 'strict' or 'null', not {mode!r}")
+        raise ValueError(f"mode must be 'strict' or 'null', not {mode!r}")
     shape = shape_of(cls, fields)
     strict = mode == "strict"
     return _by_chunk(as_messages(data), shape.type, lambda chunk, first: _read(cls, shape, chunk, first, strict=strict))
@@ -117,18 +116,18 @@ def encode(cls: type[Message], rows: Rows) -> pa.BinaryArray | pa.ChunkedArray:
         As many messages as there are rows, in chunks if the rows are.
 
     Raises:
-        RowEncodeError: of the first row with a value that cannot be written; it tells the path.
-        EncodeError: a column is missing, is one too many or has a type that does not fit.
-        ColumnError: the rows are no structs, are damaged, or have more than 2 GiB together.
+        RowEncodeError: the first row with a value that cannot be written; it has the path.
+        EncodeError: a column is missing, is unknown or has a type that does not fit.
+        ColumnError: the rows are not structs, are damaged, or have more than 2 GiB together.
     """
     given = as_rows(rows)
     shape = shape_of(cls)
-    fit.check_columns(cls, shape, given.type)
+    input_checks.check_columns(cls, shape, given.type)
     return _by_chunk(given, pa.binary(), lambda chunk, first: _write(cls, shape, chunk, first))
 
 
 def explain(cls: type[Message], data: Messages, rows: pa.StructArray | pa.ChunkedArray) -> pa.StringArray:
-    """What is wrong with the broken messages among the data, by the row decoder.
+    """The reasons why messages are broken, from the decoder of single messages.
 
     Args:
         cls: the class that `decode` was called with.
@@ -169,22 +168,22 @@ def _by_chunk(
 
 
 def _kernel_for(cls: type[Message]) -> ModuleType | None:
-    """What makes columns of a class by the compiled kernel, if that does."""
+    """The kernel engine, if it is in use and serves the class."""
     if not native.in_use:
         return None
-    from kipwire.columns import kernel
+    from kipwire.columns import kernel_engine
 
-    return kernel if kernel.serves(cls) else None
+    return kernel_engine if kernel_engine.serves(cls) else None
 
 
 def _read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
     kernel = _kernel_for(cls)
     if kernel is None:
-        return by_rows.read(cls, shape, messages, first, strict=strict)
+        return python_engine.read(cls, shape, messages, first, strict=strict)
     broken, rows = kernel.read(cls, shape, messages, strict=strict)
     if broken >= 0:
         again = pa.array([messages[broken].as_py()], pa.binary())
-        by_rows.read(cls, shape, again, first + broken, strict=True)  # which says what is wrong
+        python_engine.read(cls, shape, again, first + broken, strict=True)  # which says what is wrong
         if kernel.read(cls, shape, again, strict=True)[0] < 0:
             raise ColumnError(
                 f"row {first + broken}: its bytes changed while they were read; give bytes that nobody changes"
@@ -200,4 +199,4 @@ def _write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) -
             return kernel.write(cls, shape, rows)
         except kernel.UnusualError:
             pass
-    return by_rows.write(cls, shape, rows, first)
+    return python_engine.write(cls, shape, rows, first)

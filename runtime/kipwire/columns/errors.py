@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ColumnError(KipwireError):
-    """Columns that are not those of the message, or that hold more than Arrow's 32-bit offsets can tell of."""
+    """Columns that are not those of the message, or that hold more than Arrow's 32-bit offsets can address."""
 
 
 class _RowError(KipwireError):
@@ -37,7 +37,7 @@ class RowEncodeError(_RowError, EncodeError):
 
 
 def too_large_a_number(batch: RecordBatch) -> ColumnError:
-    """What to say where a batch has numbers that Python can tell of and a column cannot."""
+    """The error for a batch with numbers that Python can hold and a column cannot."""
     return ColumnError(
         f"batch at byte {batch.position}: a record has an offset or a timestamp of more than 64 bits, counted from "
         f"{batch.base_offset} and {batch.base_timestamp}"

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.Array:
-    """The messages that stand one behind the other in a buffer, as an array that `decode` takes; nothing is copied.
+    """The messages that follow each other in a buffer, as an array for `decode`; nothing is copied.
 
     Args:
         buffer: their bytes.
-        offsets: where each starts, and behind them where the last one ends: one more than there are messages. An
+        offsets: where each message starts, then where the last one ends: one more than there are messages. An
             Arrow array of int32 or int64 is taken as it is.
 
     Raises:
@@ -38,14 +38,14 @@ def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.A
     ends: Any = offsets if isinstance(offsets, pa.Array) else pa.array(offsets, pa.int64())
     kinds = {pa.int32(): pa.binary(), pa.int64(): pa.large_binary()}
     if ends.type not in kinds or ends.null_count or not len(ends):
-        raise ColumnError(f"offsets are one or more int32 or int64 without null, not {len(ends)} {ends.type}")
+        raise ColumnError(f"offsets must be one or more int32 or int64 without null, not {len(ends)} {ends.type}")
     data = buffer if isinstance(buffer, pa.Buffer) else pa.py_buffer(buffer)
     buffers = [None, ends.buffers()[1], data]
     try:
         array = pa.Array.from_buffers(kinds[ends.type], len(ends) - 1, buffers, offset=ends.offset)
         array.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise ColumnError(f"offsets that make no sense: {error}") from error
+        raise ColumnError(f"invalid offsets: {error}") from error
     return array
 
 
@@ -60,7 +60,7 @@ def as_messages(data: Messages) -> pa.Array | pa.ChunkedArray:
         try:
             return pa.array(data, pa.large_binary())
         except (pa.ArrowException, TypeError) as error:
-            raise ColumnError(f"messages are an Arrow array or a list of bytes: {error}") from error
+            raise ColumnError(f"messages must be an Arrow array or a list of bytes: {error}") from error
     expect_sound(given, "messages", values=True)
     expect_few(given)
     types = pa.types
@@ -69,7 +69,7 @@ def as_messages(data: Messages) -> pa.Array | pa.ChunkedArray:
     if types.is_binary_view(given.type) or types.is_fixed_size_binary(given.type) or given.type == pa.null():
         with arrow_errors_of("messages"):
             return given.cast(pa.large_binary())
-    raise ColumnError(f"messages are of type binary or large_binary, not {given.type}")
+    raise ColumnError(f"messages must be of type binary or large_binary, not {given.type}")
 
 
 def as_rows(rows: Rows) -> pa.StructArray | pa.ChunkedArray:
@@ -85,9 +85,9 @@ def as_rows(rows: Rows) -> pa.StructArray | pa.ChunkedArray:
         given = _as_arrow(rows, "rows")
         if given is None:
             kind = type(rows).__name__
-            raise ColumnError(f"rows are an Arrow array of structs, a record batch or a table, not {kind}")
+            raise ColumnError(f"rows must be an Arrow array of structs, a record batch or a table, not {kind}")
         if not pa.types.is_struct(given.type):
-            raise ColumnError(f"rows are of a struct type, not {given.type}")
+            raise ColumnError(f"rows must be of a struct type, not {given.type}")
     expect_sound(given, "rows", values=False)
     if isinstance(given, (pa.RecordBatch, pa.Table)):
         with arrow_errors_of("rows"):

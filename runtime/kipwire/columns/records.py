@@ -6,13 +6,13 @@ import pyarrow as pa
 
 from kipwire import native
 from kipwire.columns.errors import too_much
-from kipwire.columns.record_rows import RecordRows
+from kipwire.columns.python_records import PythonRecords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kipwire.columns.record_kernel import KernelRecords
+    from kipwire.columns.kernel_records import KernelRecords
     from kipwire.records import RecordBatch
 
 _HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
@@ -34,13 +34,13 @@ Timestamps are milliseconds since 1970, or -1."""
 def decode_records(batches: Iterable[RecordBatch]) -> pa.RecordBatch:
     """The records of batches as rows with the columns of `RECORD_SCHEMA`: what `batch.records` has, without objects.
 
-    Records are always those that the bytes tell of; the batches keep nothing of them.
+    Records always come from the bytes; the batches do not keep them.
 
     Args:
         batches: of any formats, such as `read_segment` gives them.
 
     Raises:
-        DecodeError: a batch is broken, as `batch.records` tells it.
+        DecodeError: a batch is broken, as `batch.records` reports it.
         ColumnError: a column would hold more than 2 GiB, or a number has more than 64 bits.
         ImportError: a codec needs cramjam, which is not installed.
     """
@@ -54,13 +54,13 @@ class RecordColumns:
     """Gathers the records of batches one by one: for logs that are too large to be decoded at once."""
 
     def __init__(self) -> None:
-        self._by_rows = RecordRows()
+        self._by_python = PythonRecords()
         self._by_kernel: KernelRecords | None = None
         if native.in_use:
-            from kipwire.columns.record_kernel import KernelRecords
+            from kipwire.columns.kernel_records import KernelRecords
 
             self._by_kernel = KernelRecords()
-        self._filled: RecordRows | KernelRecords = self._by_rows
+        self._filled: PythonRecords | KernelRecords = self._by_python
         """The one of them that the last batch went into."""
         self._clear()
 
@@ -78,12 +78,12 @@ class RecordColumns:
         """Add the records of a batch. If that fails, it is as if the batch had not been there.
 
         Raises:
-            DecodeError: the batch is broken, as `batch.records` tells it.
+            DecodeError: the batch is broken, as `batch.records` reports it.
             ColumnError: a column would hold more than 2 GiB, or a number has more than 64 bits.
             ImportError: the codec needs cramjam, which is not installed.
             RuntimeError: another thread is adding a batch.
         """
-        wanted = self._by_rows if self._by_kernel is None or batch._section is None else self._by_kernel
+        wanted = self._by_python if self._by_kernel is None or batch._section is None else self._by_kernel
         if wanted is not self._filled:
             self._put_by()
             self._filled = wanted

@@ -1,7 +1,7 @@
 """Whether an array is what Arrow says that it has to be: nothing has looked at those of IPC streams or other libraries.
 
 Everything that is given comes through here before its buffers are looked at. An array that is not sound is a
-`ColumnError`, and so is whatever else pyarrow has to say of it.
+`ColumnError`, and so is any other error of pyarrow.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_ROWS = 2**31 - 1
-"""Rows that Arrow's offsets of 32 bits can tell of."""
+"""The most rows that Arrow's 32-bit offsets can address."""
 MAX_ROWS_WITHOUT_BYTES = 2**24
 """Rows that need no byte of any buffer, such as those of structs without columns. A few bytes can say of any number."""
 
 
 def expect_sound(given: pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table, what: str, *, values: bool) -> None:
-    """See that lengths, buffers and children fit one another, by what pyarrow knows of them.
+    """Check that lengths, buffers and children fit each other, as far as pyarrow knows.
 
     Args:
         given: what may be anything.
@@ -56,7 +56,7 @@ def _read_names(field: pa.Field) -> None:
 
 
 def expect_few(given: pa.Array | pa.ChunkedArray) -> None:
-    """See that an array, which is sound by itself, and those in it have no more rows than bytes can account for.
+    """Check that a sound array, and the arrays in it, have no more rows than their bytes can account for.
 
     Raises:
         ColumnError: one has more.
@@ -90,7 +90,7 @@ _LISTS = (pa.ListArray, pa.LargeListArray, pa.ListViewArray, pa.LargeListViewArr
 
 @contextmanager
 def arrow_errors_of(what: str) -> Iterator[None]:
-    """Make errors of pyarrow in what it is around those of columns."""
+    """Turn errors of pyarrow into those of columns."""
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError) as error:

@@ -6,7 +6,7 @@
         if isinstance(event, Request):
             bytes_for_the_socket = connection.respond(event, answer_to(event.body))
 
-There is no socket, no thread and no clock in here, and nothing is decoded that nobody asks for.
+It uses no socket, thread or clock, and decodes only what is asked for.
 """
 
 from kipwire.captures import LARGEST_FRAME

@@ -8,7 +8,7 @@ from kipwire.captures import LARGEST_FRAME
 from kipwire.connection.acks import is_answered
 from kipwire.connection.errors import LocalProtocolError
 from kipwire.connection.events import CORRELATION_ID, HEAD, Expected, Response, SaslToken
-from kipwire.connection.splitting import Place, Splitter, sized
+from kipwire.connection.splitting import Location, Splitter, sized
 from kipwire.tools.words import counted
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ class ClientConnection:
         self._client_id = client_id
         self._splitter = Splitter(largest_frame)
         self._expected: deque[Expected | None] = deque()
-        """The requests that wait for their responses, in their order; None stands for a token of SASL."""
+        """The requests that wait for their responses, in their order; None means a SASL token."""
         self._ids: set[int] = set()
         """Their correlation ids."""
         self._next_id = 0
@@ -66,7 +66,7 @@ class ClientConnection:
         return data
 
     def send_frame(self, frame: bytes) -> bytes:
-        """The bytes to send for a request that is encoded already, with its header; of whatever API and version.
+        """The bytes to send for a request that is already encoded, with its header; any API and version will do.
 
         Raises:
             LocalProtocolError: it is too short for a request, or another one with that correlation id waits for its
@@ -74,17 +74,19 @@ class ClientConnection:
         """
         if len(frame) < HEAD.size:
             had = counted(len(frame), "byte")
-            raise LocalProtocolError(f"{had} cannot be a request, whose header has {HEAD.size} or more")
+            raise LocalProtocolError(f"{had} cannot be a request, whose header has at least {HEAD.size}")
         expected = Expected(*HEAD.unpack_from(frame))
         if expected.correlation_id in self._ids:
-            raise LocalProtocolError(f"a request with correlation id {expected.correlation_id} waits for its response")
+            raise LocalProtocolError(
+                f"a request with correlation id {expected.correlation_id} is already waiting for its response"
+            )
         if is_answered(self._registry, frame, expected.api_key, expected.api_version):
             self._ids.add(expected.correlation_id)
             self._expected.append(expected)
         return sized(frame)
 
     def send_token(self, token: bytes, *, is_answered: bool = True) -> bytes:
-        """The bytes of a token of SASL, after the response to SaslHandshake v0; the broker's will be an event.
+        """The bytes of a SASL token, after the response to SaslHandshake v0; the broker's token will be an event.
 
         Args:
             token: what the mechanism says.
@@ -100,7 +102,7 @@ class ClientConnection:
         return sized(token)
 
     def receive_data(self, data: bytes) -> None:
-        """Take in bytes of the broker, however many; `events` says what they are.
+        """Accept any number of bytes from the broker; `events` says what they are.
 
         Raises:
             LocalProtocolError: `receive_end` was called before.
@@ -108,43 +110,43 @@ class ClientConnection:
         self._splitter.feed(data)
 
     def receive_end(self) -> None:
-        """Take in that the broker sends nothing any more; `events` sees that it ended between two frames."""
+        """Accept that the broker has stopped sending; `events` checks that it ended between two frames."""
         self._splitter.end()
 
     def events(self) -> Iterator[Response | SaslToken]:
-        """What has come, frame by frame. To stop and to ask again loses nothing.
+        """What has arrived, frame by frame. Stopping and asking again loses nothing.
 
         Raises:
             RemoteProtocolError: the next frame is too large, is cut short, or is not the response that is due.
         """
         while True:
-            place = self._splitter.place
+            location = self._splitter.location
             frame = self._splitter.take()
             if frame is None:
                 return
             if not self._expected:
-                self._splitter.refuse(place, f"a response of {counted(len(frame), 'byte')} to no request")
+                self._splitter.refuse(location, f"a response of {counted(len(frame), 'byte')} without a request")
             expected = self._expected[0]
             if expected is not None:
-                self._expect(expected, frame, place)
+                self._expect(expected, frame, location)
                 self._ids.discard(expected.correlation_id)
             self._expected.popleft()
             yield SaslToken(frame) if expected is None else Response(self._registry, frame, expected)
 
-    def _expect(self, expected: Expected, frame: bytes, place: Place) -> None:
-        """See that a frame is the response that is due.
+    def _expect(self, expected: Expected, frame: bytes, location: Location) -> None:
+        """Check that a frame is the response that is due.
 
         Raises:
             RemoteProtocolError: it is not.
         """
         if len(frame) < CORRELATION_ID.size:
-            what = f"{counted(len(frame), 'byte')} cannot be a response, which has {CORRELATION_ID.size} or more"
-            self._splitter.refuse(place, what)
+            what = f"{counted(len(frame), 'byte')} cannot be a response, which has at least {CORRELATION_ID.size}"
+            self._splitter.refuse(location, what)
         (found,) = CORRELATION_ID.unpack_from(frame)
         if found != expected.correlation_id:
             known = "whose turn has not come" if found in self._ids else "which no request in flight has"
-            reason = f"a response with correlation id {found}, {known}; due is that to {expected}"
-            self._splitter.refuse(place, reason)
+            reason = f"a response with correlation id {found}, {known}; expected is that to {expected}"
+            self._splitter.refuse(location, reason)
 
     def _free_id(self) -> int:
         number = self._next_id

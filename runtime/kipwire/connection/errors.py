@@ -1,4 +1,4 @@
-"""What can go wrong on a connection, besides messages that cannot be read or written."""
+"""Errors of a connection, apart from messages that cannot be read or written."""
 
 from __future__ import annotations
 

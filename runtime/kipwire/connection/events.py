@@ -20,7 +20,7 @@ CORRELATION_ID = Packer(">i")
 
 
 class Expected(NamedTuple):
-    """A request that was sent, by which its response is told."""
+    """A sent request, which identifies its response."""
 
     api_key: int
     api_version: int

@@ -33,7 +33,7 @@ def common_versions(registry: Registry, answer: Message) -> dict[int, int]:
 
 
 def version_to_retry(registry: Registry, answer: Message) -> int | None:
-    """The version in which to ask for ApiVersions again; None where the answer is no refusal of the version.
+    """The version in which to ask for ApiVersions again; None if the answer does not refuse the version.
 
     Brokers from 2.4 on say which versions of ApiVersions they have; those before are asked in version 0.
 

@@ -73,13 +73,13 @@ class ServerConnection:
         self._splitter.end()
 
     def events(self) -> Iterator[Request | SaslToken]:
-        """What has come, frame by frame. To stop and to ask again loses nothing.
+        """What has arrived, frame by frame. Stopping and asking again loses nothing.
 
         Raises:
             RemoteProtocolError: the next frame is too large, is cut short, or cannot be a request.
         """
         while True:
-            place = self._splitter.place
+            location = self._splitter.location
             frame = self._splitter.take()
             if frame is None:
                 return
@@ -87,8 +87,8 @@ class ServerConnection:
                 yield SaslToken(frame)
                 continue
             if len(frame) < HEAD.size:
-                reason = f"{counted(len(frame), 'byte')} cannot be a request, whose header has {HEAD.size} or more"
-                self._splitter.refuse(place, reason)
+                reason = f"{counted(len(frame), 'byte')} cannot be a request, whose header has at least {HEAD.size}"
+                self._splitter.refuse(location, reason)
             request = Request(self._registry, frame)
             if request.is_answered:
                 self._open.append(_Open(request))
@@ -138,7 +138,7 @@ class ServerConnection:
         return self._due()
 
     def send_token(self, token: bytes) -> bytes:
-        """The bytes of a token of SASL, after the response to SaslHandshake v0.
+        """The bytes of a SASL token, after the response to SaslHandshake v0.
 
         Raises:
             LocalProtocolError: the client waits for a response instead.
@@ -148,11 +148,11 @@ class ServerConnection:
         return sized(token)
 
     def expect_tokens(self) -> None:
-        """Take what comes for tokens of SASL. Needs not be called after SaslHandshake v0, whose response does it."""
+        """Treat what arrives as SASL tokens. The response to SaslHandshake v0 does this itself."""
         self._takes_tokens = True
 
     def expect_requests(self) -> None:
-        """Take what comes for requests again, since the mechanism of SASL has come to its end."""
+        """Treat what arrives as requests again, since the SASL mechanism has finished."""
         self._takes_tokens = False
 
     def _waiting(self, request: Request) -> _Open:
@@ -171,7 +171,7 @@ class ServerConnection:
         return self._due()
 
     def _due(self) -> bytes:
-        """All responses that no request without one stands before."""
+        """All responses that are not preceded by a request without one."""
         parts: list[bytes] = []
         while self._open and (frame := self._open[0].frame) is not None:
             request = self._open.popleft().request

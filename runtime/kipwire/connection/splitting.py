@@ -1,4 +1,4 @@
-"""Bytes of one direction, however they come, to frames: int32 sizes, each with so many bytes after it."""
+"""Splits the bytes of one direction into frames: each is an int32 size and that many bytes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _SIZE = Packer(">i")
 
 
-class Place(NamedTuple):
-    """Where a frame stands in what the peer sent."""
+class Location(NamedTuple):
+    """The location of a frame in what the peer sent."""
 
     frame: int
     offset: int
@@ -38,7 +38,7 @@ class Splitter:
         """Where in the buffer the next frame begins."""
         self._is_at_end = False
         self._error: RemoteProtocolError | None = None
-        self.place = Place(0, 0)
+        self.location = Location(0, 0)
         """Of the next frame."""
 
     @property
@@ -75,28 +75,28 @@ class Splitter:
         if self.waiting >= _SIZE.size:
             (size,) = _SIZE.unpack_from(self._bytes, self._at)
             if not 0 <= size <= self._largest:
-                self.refuse(self.place, self._wrong_size(size))
+                self.refuse(self.location, self._wrong_size(size))
             end = self._at + _SIZE.size + size
             if end <= len(self._bytes):
                 frame = bytes(memoryview(self._bytes)[self._at + _SIZE.size : end])
                 self._at = end
-                self.place = Place(self.place.frame + 1, self.place.offset + _SIZE.size + size)
+                self.location = Location(self.location.frame + 1, self.location.offset + _SIZE.size + size)
                 return frame
         if self._is_at_end and self.waiting:
-            self.refuse(self.place, self._cut_short())
+            self.refuse(self.location, self._cut_short())
         return None
 
-    def refuse(self, place: Place, reason: str) -> NoReturn:
+    def refuse(self, location: Location, reason: str) -> NoReturn:
         """Raise the error of a frame, now and whenever another one is asked for."""
-        self._error = RemoteProtocolError(reason, place.frame, place.offset)
+        self._error = RemoteProtocolError(reason, location.frame, location.offset)
         raise self._error
 
     def _wrong_size(self, size: int) -> str:
         # Of the size alone, so that the error is the same however the bytes come.
         hint = foreign_protocol(bytes(self._bytes[self._at : self._at + _SIZE.size]))
-        reason = f"a frame of {counted(size, 'byte')} is announced; there may be {self._largest:,} at most"
+        reason = f"a frame of {counted(size, 'byte')} is announced; the limit is {self._largest:,}"
         if size < 0:
-            reason = f"a frame of {size} bytes is announced, which cannot be"
+            reason = f"a frame of {size} bytes is announced; a size must not be negative"
         return f"{reason}; {hint}" if hint else reason
 
     def _cut_short(self) -> str:

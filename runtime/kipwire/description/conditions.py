@@ -1,4 +1,4 @@
-"""What record formats demand of values besides their types, the same for reading, writing and test strategies.
+"""Conditions of record formats on values, apart from their types; the same for reading, writing and test strategies.
 
 Generated code has the same demands as expressions, from `kipgen.resolve.wire`. A condition looks at how long values
 are: how many elements an array has, how many bytes anything else.
@@ -31,7 +31,7 @@ def fault(field: Field, length: int, length_of: Callable[[str], int | None]) -> 
     """
     if (other := field.same_length_as) and length != (theirs := length_of(other)):
         there = "is null" if theirs is None else f"has {theirs}"
-        return Fault(f"array of {length} elements, but {other} {there}", "both must have as many")
+        return Fault(f"array of {length} elements, but {other} {there}", "both must have the same length")
     return None
 
 

@@ -1,4 +1,4 @@
-"""What the fields of a generated class mean, read from its docstring: that text stands nowhere else in the class."""
+"""What the fields of a generated class mean, read from its docstring: that text is nowhere else in the class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNKNOWN = "See the spec."
 
 
 def about(docstring: str, name: str) -> str:
-    """What a field means, as its spec says it, and the default where that is told; "" where nothing is said."""
+    """What a field means, as its spec says it, and its default if stated; "" if the spec says nothing."""
     text = _entries(docstring).get(name, "")
     return "" if text == _UNKNOWN else text
 

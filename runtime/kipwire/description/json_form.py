@@ -97,7 +97,7 @@ def read_json(cls: type[R], value: Any) -> R:
     """The message that a JSON object describes.
 
     Raises:
-        JsonError: it does not describe a message of this version; it tells the path.
+        JsonError: it does not describe a message of this version; it has the path.
     """
     return _Reader(cls).struct(cls, value)
 
@@ -131,7 +131,7 @@ class _Reader(Visitor):
         return cls(**values)
 
     def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
-        """A key that is no field of this version: fine only if another version has it and it may be dropped."""
+        """A key that is not a field of this version: valid only if another version has it and it may be dropped."""
         for version, other in struct_in_other_versions(self.message, cls):
             for field in other.ATTRIBUTES:
                 if field.json_name == name:

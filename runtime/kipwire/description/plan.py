@@ -1,4 +1,4 @@
-"""The plan of a class: what stands on the wire place by place, with everything resolved, as plain data.
+"""The plan of a class: its items on the wire in order, with everything resolved, as plain data.
 
 Whoever reads, writes or checks messages without their generated code works from it, such as the compiled kernel and the
 walker. It is made of the field metadata alone, when first asked for, and says everything that the bytes depend on.
@@ -19,11 +19,11 @@ PREFIX_WIDTHS = {"int16": 2, "int32": 4}
 
 
 class Item:
-    """What stands in one place on the wire."""
+    """One item on the wire."""
 
     # These are of record formats alone and set where they differ; an item of a message has nothing of the kind.
     behind = 0
-    """Where the value may take the rest: the bytes that stand behind it."""
+    """If the value may take the rest: the bytes that follow it."""
     presence: Item | None = None
     """The bit that says whether the value is there; None if it always is."""
     partner: Item | None = None
@@ -37,16 +37,16 @@ class Item:
     number = 0
     """The place of the integer in its struct."""
     of: Item | None = None
-    """The value whose presence the bit tells. One that is nullable is absent where it is None, any other where it is
+    """The value whose presence the bit says. One that is nullable is absent where it is None, any other where it is
     empty."""
     means_present = False
     """Whether that value is there where the bit is 1; else where it is 0."""
     start = 0
     """Of a checksum: the place in its struct that it covers first."""
     is_behind = False
-    """Whether the checksum stands behind what it covers; else it covers everything to the end of the struct."""
+    """Whether the checksum follows what it covers; else it covers everything to the end of the struct."""
     width_to_end: int | None = None
-    """The bytes from the checksum to the end of its struct, where all that stands there has a fixed width."""
+    """The bytes from the checksum to the end of its struct, if all items there have a fixed width."""
 
     def __init__(self, field: Field) -> None:
         self.field = field
@@ -64,7 +64,7 @@ class Item:
         self.tag = field.tag
         """Number of a tagged field; None for a positional one."""
         self.default = field.default
-        """What a tagged field is when it is left out; `()` stands for a new empty array or a new struct of defaults.
+        """What a tagged field is when it is left out; `()` means a new empty array or a new struct of defaults.
         The value of a constant."""
 
     @cached_property
@@ -74,7 +74,7 @@ class Item:
 
     @cached_property
     def prefix(self) -> str:
-        """What stands before it and says how long it is; empty where its type says it.
+        """The prefix that says how long it is; empty if its type says so.
 
         As `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; elsewhere null is -1.
         """
@@ -110,14 +110,14 @@ class Plan:
     def __init__(self, cls: type[Struct]) -> None:
         self.cls = cls
         self.flexible = cls.FLEXIBLE
-        """Whether a tag section stands behind the items."""
+        """Whether a tag section follows the items."""
         items = [Item(field) for field in cls.FIELDS]
         self.is_plain = not any(map(_says_more, cls.FIELDS))
-        """Whether nothing is there but values of which type and `compact` say how long they are."""
+        """Whether all items are values whose length follows from type and `compact`."""
         self.in_order = items if self.is_plain else _resolved(items)
         """All items in the order of the spec, without single bits."""
         self.items = [item for item in self.in_order if item.tag is None]
-        """What stands before the tag section, in the order of the bytes."""
+        """The items before the tag section, in the order of the bytes."""
         self.tagged = sorted((one for one in items if one.tag is not None), key=lambda one: one.tag or 0)
         """The fields of the tag section in the order of their tags."""
         self.declared_tags = sorted(cls.DECLARED_TAGS)
@@ -133,7 +133,7 @@ class Plan:
         """Whether the struct takes all bytes that there are, by a value that takes the rest."""
         return any(item.field.prefix == "rest" and item.presence is None for item in self.items)
 
-    # What follows looks at the structs within and remembers what it finds, since a struct may stand at many places.
+    # What follows looks at the structs within and remembers what it finds, since a struct may occur many times.
 
     @cached_property
     def minimum_size(self) -> int:
@@ -142,7 +142,7 @@ class Plan:
 
     @cached_property
     def depth(self) -> int:
-        """How many structs stand within each other, this one counted.
+        """How deep structs are nested, this one counted.
 
         Raises:
             NoPlanError: a struct contains itself.
@@ -166,7 +166,7 @@ class NoPlanError(Exception):
 
 
 def plan_of(cls: type[Struct]) -> Plan:
-    """The plan of a generated class in which no struct contains itself; one struct has one plan wherever it stands.
+    """The plan of a generated class in which no struct contains itself; one struct has one plan wherever it is used.
 
     Raises:
         NoPlanError: a struct contains itself.

@@ -1,4 +1,4 @@
-"""How many bytes values take, from the plan of their class: for sizes that stand before what they are of.
+"""The number of bytes that values take, from the plan of their class: for sizes that precede what they measure.
 
 The values must have passed `kipwire.description.values`.
 """
@@ -36,7 +36,7 @@ def elements_size(item: Item, elements: Iterable[Any]) -> int:
 
 
 def is_present(item: Item, struct: Struct) -> bool:
-    """Whether a value will be there, of which a bit says so; it need not be valid."""
+    """Whether a value with a presence bit will be there; it need not be valid."""
     value = getattr(struct, item.name, None)
     if item.nullable or not isinstance(value, (str, bytes, bytearray, memoryview, list, tuple)):
         return value is not None

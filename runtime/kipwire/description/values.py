@@ -38,7 +38,7 @@ def field_range(field: Field) -> tuple[int, int]:
 
 
 def out_of_range(field: Field, number: int) -> str:
-    """What to say of a number that an integer field cannot carry; "" if it can."""
+    """The reason why an integer field cannot carry a number; "" if it can."""
     lowest, highest = field_range(field)
     if lowest <= number <= highest:
         return ""
@@ -49,7 +49,7 @@ def out_of_range(field: Field, number: int) -> str:
 
 
 def check(message: Root) -> None:
-    """Look at every value of the message.
+    """Check every value of the message.
 
     Raises:
         EncodeError: for the first value that its field cannot carry, in the order of the fields.
@@ -57,7 +57,7 @@ def check(message: Root) -> None:
     checker = Checker(message)
     checker.struct(struct_plan(type(message)), message)
     if checker.empty_arrays:
-        checker.see_that_elements_are_few()
+        checker.check_empty_elements()
 
 
 class Checker(Visitor):
@@ -69,8 +69,8 @@ class Checker(Visitor):
         self.empty_arrays: list[tuple[str, int]] = []
         """Path and number of elements of each array whose elements take no byte."""
 
-    def see_that_elements_are_few(self) -> None:
-        """See that the elements without bytes are not too many; all else must be right by now."""
+    def check_empty_elements(self) -> None:
+        """Check that there are not too many elements without bytes; everything else must already be right."""
         parts: list[bytes] = []
         with suppress(Malformed):  # raised when all parts are there
             self.values._write(parts.append)
@@ -80,8 +80,8 @@ class Checker(Visitor):
         for path, count in self.empty_arrays:
             total += count
             if total > most:
-                so_far = f"array of {count} elements of no bytes, {total} with those of arrays before it"
-                reason = f"{so_far}; at most {most} may be in a message of {size} bytes"
+                so_far = f"array of {count} elements without bytes, {total} with those of earlier arrays"
+                reason = f"{so_far}; at most {most} are allowed in a message of {size} bytes"
                 raise EncodeError(self.message.NAME, self.message.VERSION, path, reason)
 
     def struct(self, plan: Plan, struct: Struct) -> None:
@@ -126,7 +126,7 @@ class Checker(Visitor):
             self.fail("the attribute is missing")
 
     def unknown(self, item: Struct) -> None:
-        fields: Any = getattr(item, "_unknown_tagged_fields", self)  # which is no value that it could have
+        fields: Any = getattr(item, "_unknown_tagged_fields", self)  # a value that it cannot have
         if fields is self:
             self.fail("the attribute is missing")
         if not fields:
@@ -134,9 +134,9 @@ class Checker(Visitor):
         for tag, value in self.expect(fields, dict, "a dict from tag to bytes").items():
             self.path.append(tag)
             if not isinstance(tag, int) or not 0 <= tag <= wire.MAX_TAG:
-                self.fail(f"a tag is a number from 0 to {wire.MAX_TAG}")
+                self.fail(f"a tag must be a number from 0 to {wire.MAX_TAG}")
             if tag in item.DECLARED_TAGS:
-                self.fail(f"tag {tag} is that of a field which the spec knows")
+                self.fail(f"tag {tag} belongs to a field of the spec")
             self.bytes(value)
             self.path.pop()
 
@@ -156,21 +156,21 @@ class Checker(Visitor):
             self.prefix(item, size, "bytes", struct)
 
     def prefix(self, item: Item, number: int, unit: str, struct: Struct) -> None:
-        """See that what stands before a value can say how long it is."""
+        """Check that the prefix of a value can say how long it is."""
         form = item.field.prefix
         what = "array" if item.array else item.field.element
         if not form:
             if number > wire.MAX_LENGTH:
-                self.fail(f"{what} of {number} {unit}; the longest has {wire.MAX_LENGTH}")
+                self.fail(f"{what} of {number} {unit}; the limit is {wire.MAX_LENGTH}")
             if item.plan is not None and item.plan.minimum_size == 0:
                 self.empty_arrays.append((path_text(self.path), number))
         elif has_prefix(item, struct):
             _, most = _RANGES["int16" if form == "int16" else "int32"]
             if number > most:
-                self.fail(f"{what} of {number} {unit}; {form} before it tells of {most} at most")
+                self.fail(f"{what} of {number} {unit}; the {form} before it can declare at most {most}")
 
     def element(self, item: Item, value: object) -> None:
-        """A value of which the type says how long it is, or an element of an array; they all are such."""
+        """A value whose type says how long it is, as of every element of an array."""
         kind = KINDS.get(item.field.element)
         if item.plan is not None:
             cls = item.plan.cls
@@ -208,7 +208,7 @@ class Checker(Visitor):
     def string(self, value: object) -> None:
         size = len(self.text(value))
         if size > wire.MAX_STRING:
-            self.fail(f"string of {size} bytes; the longest has {wire.MAX_STRING}")
+            self.fail(f"string of {size} bytes; the limit is {wire.MAX_STRING}")
 
     def text(self, value: object) -> bytes:
         """A text as UTF-8."""
@@ -241,10 +241,10 @@ class Checker(Visitor):
         if twins:
             first, second = twins[0]
             self.path += [second, name]
-            self.fail(f"element {first} has the key {shown(keys[first])} too; no two may have the same")
+            self.fail(f"element {first} has the same key {shown(keys[first])}; keys must be unique")
 
     def sizes(self, plan: Plan, struct: Struct) -> None:
-        """See that a struct's size can say how many bytes stand behind it."""
+        """Check that a struct's size can say how many bytes follow it."""
         for number, item in enumerate(plan.items):
             if item.role == "size":
                 _, most = field_range(item.field)
@@ -252,4 +252,4 @@ class Checker(Visitor):
                 if behind > most:
                     self.path.append(item.name)
                     form = item.field.encoding or item.field.type
-                    self.fail(f"{behind} bytes stand behind it; a size in the form of {form} tells of {most} at most")
+                    self.fail(f"{behind} bytes follow; a size of type {form} can declare at most {most}")

@@ -1,4 +1,4 @@
-"""The walker: reads a message place by place from the plan of its class, slowly, but knowing where it is.
+"""The walker: reads a message item by item from the plan of its class, slowly, but with the location of each.
 
 The generated readers only find out that something is wrong. The walker then goes through the same bytes by the same
 rules and finds the place; whoever wants to see every field with its bytes hands it a function to report to.
@@ -12,8 +12,9 @@ from kipwire.codec import wire
 from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description import conditions
 from kipwire.description.plan import CHECKSUM_WIDTH, struct_plan
-from kipwire.description.walk_numbers import Place
+from kipwire.description.walk_numbers import NumberWalker
 from kipwire.errors import path_text, shown
+from kipwire.tools.words import only_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Element(NamedTuple):  # a dataclass would make everyone who meets an error wait for an import
-    """One stretch of bytes that has a meaning of its own: a value, or what stands around values."""
+    """Bytes with a meaning of their own: a value, or a prefix, count, marker or tag around values."""
 
     path: str
     """The field's path, such as `topics[0].name`; for the count of tagged fields the path of their struct."""
@@ -48,7 +49,7 @@ class Element(NamedTuple):  # a dataclass would make everyone who meets an error
     start: int
     """Position of the first byte in the buffer."""
     end: int
-    """Position behind the last byte; equal to `start` for empty strings and bytes, and for named bits."""
+    """Position after the last byte; equal to `start` for empty strings and bytes, and for named bits."""
     value: object
     """What the bytes mean: the attribute's value for a primitive, None for a null's length or count, else a number."""
     form: str = ""
@@ -80,11 +81,11 @@ _COMPUTED_KINDS = {"size": "rest size", "bits": "bits", "constant": "constant"}
 
 
 def walk(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -> int:
-    """Read one message that starts at `pos` and return the position behind it.
+    """Read one message that starts at `pos` and return the position after it.
 
     `report`, where given, is called with an `Element` for every value and every length, count, marker and tag around
     it, in the order of the bytes. Some faults show only afterwards, such as a size that is not that of its value: then
-    elements behind the place of the fault have been reported.
+    elements after the location of the fault have been reported.
 
     Raises:
         DecodeError: at the first fault. Where bytes do not have their checksum the fault is the checksum, as soon as
@@ -92,7 +93,7 @@ def walk(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -
     """
     walker = Walker(cls, data, pos, report)
     end, _ = walker.struct(struct_plan(cls), pos)
-    walker.see_that_elements_are_few(pos, end)  # the buffer may have had bytes after the message
+    walker.check_empty_elements(pos, end)  # the buffer may have had bytes after the message
     return end
 
 
@@ -117,11 +118,11 @@ class Frame:
         """Whether the struct must take all bytes up to the walker's limit."""
 
     def is_there(self, presence: Item) -> bool:
-        """Whether a value is there of which this bit says so."""
+        """Whether this bit says that its value is there."""
         return bool(self.seen[presence.name].value == presence.means_present)
 
 
-class Walker(Place):
+class Walker(NumberWalker):
     """One walk over one buffer."""
 
     def __init__(self, cls: type[Root], data: bytes, start: int, report: Report | None) -> None:
@@ -131,21 +132,21 @@ class Walker(Place):
         """Elements without bytes that the arrays so far have."""
         self.report = report
 
-    def tell(self, role: Role, start: int, end: int, value: object, field: Field | None = None, form: str = "") -> None:
+    def emit(self, role: Role, start: int, end: int, value: object, field: Field | None = None, form: str = "") -> None:
         if self.report is not None:
             self.report(Element(path_text(self.path), role, field, start, end, value, form))
 
-    def see_that_elements_are_few(self, fault_at: int, end: int) -> None:
-        """See that a message which ends there may have the elements without bytes that were counted."""
+    def check_empty_elements(self, fault_at: int, end: int) -> None:
+        """Check that a message that ends at `end` may have as many elements without bytes as were counted."""
         most = most_empty_elements(end - self.start)
         if self.empty_elements > most:
-            reason = f"at most {most} may be in all arrays of a message of {end - self.start} bytes"
-            self.fail(fault_at, f"{self.empty_elements} elements of no bytes; {reason}")
+            reason = f"at most {most} are allowed in all arrays of a message of {end - self.start} bytes"
+            self.fail(fault_at, f"{self.empty_elements} elements without bytes; {reason}")
 
     # Structs.
 
     def struct(self, plan: Plan, pos: int) -> tuple[int, Frame]:
-        """Read one struct: (position behind it, what was seen in it)."""
+        """Read one struct: (position after it, what was seen in it)."""
         frame, outer = Frame(plan), (self.limit, self.bound)
         for item in plan.items:
             if not plan.is_plain:
@@ -168,7 +169,7 @@ class Walker(Place):
         tagged = {item.tag: item for item in frame.plan.tagged}
         start = pos
         count, pos = self.varint(pos, 31, "count of tagged fields")
-        self.tell("tags", start, pos, count)
+        self.emit("tags", start, pos, count)
         previous = -1
         for _ in range(count):
             start = pos
@@ -176,28 +177,28 @@ class Walker(Place):
             item = tagged.get(tag)
             field = item.field if item else None
             self.path.append(field.name if field else f"<tag {tag}>")
-            self.tell("tag", start, pos, tag, field)
+            self.emit("tag", start, pos, tag, field)
             if tag <= previous:
                 self.path.pop()
-                self.fail(start, f"tag {tag} stands behind tag {previous}: tags must ascend")
+                self.fail(start, f"tag {tag} follows tag {previous}; tags must ascend")
             previous = tag
             size_at = pos
             size, pos = self.varint(pos, 31, "size of a tagged field")
-            self.tell("size", size_at, pos, size, field)
+            self.emit("size", size_at, pos, size, field)
             end = self.need(pos, size)
             if item is not None:
                 _, pos = self.item(frame, item, pos)
                 if pos != end:
-                    self.fail(size_at, f"size says {size} bytes, the value takes {size + pos - end}")
+                    self.fail(size_at, f"declares {size} bytes, but the value takes {size + pos - end}")
             elif tag in frame.plan.declared_tags:
                 self.fail(start, f"tag {tag} belongs to other versions and is not valid in this one")
             else:
-                self.tell("unknown", pos, end, self.data[pos:end])
+                self.emit("unknown", pos, end, self.data[pos:end])
                 pos = end
             self.path.pop()
         return pos
 
-    # Items; each gives what is to be remembered, and the position behind it.
+    # Items; each gives what is to be remembered, and the position after it.
 
     def item(self, frame: Frame, item: Item, pos: int) -> tuple[Any, int]:
         if item.role != "value":
@@ -227,7 +228,7 @@ class Walker(Place):
                 null, present = 0, "1 or 0"
             if marker not in (1, null):
                 self.fail(start, f"marker of a nullable struct is {marker}; it must be {present}")
-            self.tell("marker", start, pos, marker, item.field)
+            self.emit("marker", start, pos, marker, item.field)
             if marker == null:
                 return pos
         return self.struct(plan, pos)[0]
@@ -236,12 +237,12 @@ class Walker(Place):
         """An array; to be remembered is how many elements it has."""
         if self.takes_rest(frame, item):
             end = self.end_of_rest(item, pos)
-            bound = self.bound if end == self.limit else f" up to what stands behind {item.name}"
+            bound = self.bound if end == self.limit else f" before what follows {item.name}"
             return self.section(item, pos, end, bound)
         bit = item.presence.name if item.presence else ""
         length, start = self.length(item.prefix, pos, "array", nullable=item.nullable, bit=bit)
         sized = item.field.sized
-        self.tell("size" if sized else "count", pos, start, length, item.field, item.prefix)
+        self.emit("size" if sized else "count", pos, start, length, item.field, item.prefix)
         if length is None:
             return None, start
         if sized:
@@ -251,7 +252,7 @@ class Walker(Place):
             return length, self.primitives(item, length, start)
         if item.plan.minimum_size == 0:
             self.empty_elements += length
-            self.see_that_elements_are_few(pos, self.limit)
+            self.check_empty_elements(pos, self.limit)
         key = None
         for index in range(length):
             key, start = self.element(item, item.plan, index, start, key)
@@ -270,7 +271,7 @@ class Walker(Place):
         return count, pos
 
     def element(self, item: Item, plan: Plan, index: int, pos: int, before: Seen | None) -> tuple[Seen | None, int]:
-        """One struct of an array, behind one with the key `before`: its own key, if these must ascend, and its end."""
+        """One struct of an array, after one with the key `before`: its own key, if keys must ascend, and its end."""
         self.path.append(index)
         if item.field.prefix:
             self.need(pos, 1)  # each takes some byte, so that few bytes cannot hold billions of them
@@ -279,7 +280,7 @@ class Walker(Place):
         key = frame.seen[name] if name else None
         if before and key and key.value <= before.value:
             self.path.append(name)
-            self.fail(key.start, f"key {shown(key.value)} stands behind {shown(before.value)}: keys must ascend")
+            self.fail(key.start, f"key {shown(key.value)} follows {shown(before.value)}; keys must ascend")
         self.path.pop()
         return key, end
 
@@ -309,16 +310,16 @@ class Walker(Place):
                 element = item.field.element
                 bit = item.presence.name if item.presence and frame else ""
                 size, pos = self.length(prefix, pos, element, nullable=nullable, bit=bit)
-                self.tell("length", start, pos, size, item.field, prefix)
+                self.emit("length", start, pos, size, item.field, prefix)
                 if size is None:
                     return None, pos
                 if element == "string" and prefix == "uvarint_plus_one" and size > wire.MAX_STRING:
-                    self.fail(start, f"string of {size} bytes; the longest has {wire.MAX_STRING}")
+                    self.fail(start, f"string of {size} bytes; the limit is {wire.MAX_STRING}")
                 start, pos = pos, self.need(pos, size)
             raw = self.data[start:pos]
             value = self.text(raw, start) if item.kind == "string" else raw
         if self.report is not None:  # asked here too, as most elements are values
-            self.tell("value", start, pos, value, item.field)
+            self.emit("value", start, pos, value, item.field)
         return value, pos
 
     def takes_rest(self, frame: Frame, item: Item) -> bool:
@@ -326,10 +327,10 @@ class Walker(Place):
         return item.prefix == "rest" or (item.partner is not None and not frame.is_there(item.partner))
 
     def end_of_rest(self, item: Item, pos: int) -> int:
-        """The position up to which a value goes that takes all but what stands behind it."""
+        """The end of a value that takes everything except what follows it."""
         left = self.limit - pos
         if item.behind > left:
-            self.fail(pos, f"need {item.behind} bytes for what stands behind it, {left} left{self.bound}")
+            self.fail(pos, f"need {item.behind} bytes for what follows, {only_left(left)}{self.bound}")
         return self.limit - item.behind
 
     # What no attribute holds.
@@ -342,37 +343,39 @@ class Walker(Place):
         if item.role == "checksum":
             end = self.need(pos, CHECKSUM_WIDTH)
             number = int.from_bytes(self.data[pos:end], "big")
-            self.tell("checksum", pos, end, number, field)
+            self.emit("checksum", pos, end, number, field)
             return number, end
         number, end = self.scalar(item.kind, pos)
         if item.role == "constant":
-            self.tell("constant", pos, end, number, field)
+            self.emit("constant", pos, end, number, field)
             if number != item.default:
                 self.fail(pos, f"is {number}; it must be {item.default!r}")
             return number, end
-        self.tell("size", pos, end, number, field)
+        self.emit("size", pos, end, number, field)
         left = self.limit - end
-        if not 0 <= number <= left:
-            self.fail(pos, f"tells of {number} bytes behind it, {left} left{self.bound}")
-        self.limit, self.bound = end + number, f" of the {number} that {item.name} tells of"
+        if number < 0:
+            self.fail(pos, f"is {number}; a size must not be negative")
+        if number > left:
+            self.fail(pos, f"declares {number} more byte{'s' * (number != 1)}, {only_left(left)}{self.bound}")
+        self.limit, self.bound = end + number, f" of the {number} that {item.name} declares"
         frame.ends_at_limit = True
         return number, end
 
     def bits(self, frame: Frame, item: Item, pos: int) -> tuple[int, int]:
         signed, end = self.scalar(item.kind, pos)
         number = unnamed = signed & (1 << 8 * item.width) - 1
-        self.tell("bits", pos, end, number, item.field)
+        self.emit("bits", pos, end, number, item.field)
         for bit in item.bits:
             unnamed &= ~(((1 << bit.bit_count) - 1) << bit.lowest)
         if unnamed:
-            self.fail(pos, f"0x{unnamed:x} is set, which are bits without a name; they must be zero")
+            self.fail(pos, f"bits 0x{unnamed:x} are set, but have no name; they must be zero")
         for bit in item.bits:
             value: int = number >> bit.lowest & (1 << bit.bit_count) - 1
             if bit.field.bits is None:
                 value = bool(value)
             frame.seen[bit.name] = Seen(pos, value)
             self.path[-1] = bit.name
-            self.tell("marker" if bit.of else "value", end, end, value, bit.field)
+            self.emit("marker" if bit.of else "value", end, end, value, bit.field)
         self.path[-1] = item.name
         return number, end
 
@@ -391,12 +394,12 @@ class Walker(Place):
                     self.verify(item, at, pos, at)
 
     def verify_end(self, frame: Frame, end: int) -> None:
-        """See that the struct ends where its size says so, and has its checksums."""
+        """Check that the struct ends where its size says, and that its checksums are right."""
         for item in frame.plan.items:
             start, size = frame.seen[item.name]
             if item.role == "size" and end != self.limit:
                 self.path.append(item.name)
-                self.fail(start, f"tells of {size} bytes, what stands behind it takes {size + end - self.limit}")
+                self.fail(start, f"declares {size} more bytes, but what follows takes {size + end - self.limit}")
         for item in frame.plan.items:
             if item.role == "checksum" and not item.is_behind:
                 self.verify(item, frame.seen[item.name].start, frame.seen[item.field.start].start, end)
@@ -408,7 +411,7 @@ class Walker(Place):
         due = getattr(checksums, item.field.algorithm)(self.data[start:end])
         if there != due:
             self.path.append(item.name)
-            self.fail(at, f"{item.field.algorithm} is 0x{there:08x}, that of bytes {start} to {end} is 0x{due:08x}")
+            self.fail(at, f"{item.field.algorithm} is 0x{there:08x}, but bytes {start} to {end} have 0x{due:08x}")
 
 
 def _length(value: Any) -> int | None:

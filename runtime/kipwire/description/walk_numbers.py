@@ -6,6 +6,7 @@ import struct
 import uuid
 
 from kipwire.errors import DecodeError, path_text
+from kipwire.tools.words import only_left
 from kipwire.types import ENCODINGS, TYPES
 
 TYPE_CHECKING = False
@@ -20,8 +21,8 @@ FIXED = {
 """The types of a fixed width that one unpacking gives."""
 
 
-class Place:
-    """Where a walk over one buffer is."""
+class NumberWalker:
+    """The part of a walk over one buffer that reads numbers, lengths and text."""
 
     def __init__(self, cls: type[Root], data: bytes) -> None:
         self.cls = cls
@@ -36,14 +37,14 @@ class Place:
         raise DecodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), pos, reason)
 
     def need(self, pos: int, count: int) -> int:
-        """The position behind so many bytes, which must be there."""
+        """The position after `count` bytes, which must be there."""
         left = self.limit - pos
         if count > left:
-            self.fail(pos, f"need {count} byte{'s' * (count != 1)}, {left} left{self.bound}")
+            self.fail(pos, f"need {count} byte{'s' * (count != 1)}, {only_left(left)}{self.bound}")
         return pos + count
 
     def scalar(self, kind: str, pos: int) -> tuple[Any, int]:
-        """A value of a kind (`kipwire.description.plan`) that says how long it is: (the value, position behind it)."""
+        """A value of a kind (`kipwire.description.plan`) that says how long it is: (the value, position after it)."""
         start = pos
         if kind in FIXED:
             packer = FIXED[kind]
@@ -68,7 +69,7 @@ class Place:
         return (value - (1 << bits) if value >> bits - 1 else value), pos
 
     def varint(self, pos: int, bits: int, what: str) -> tuple[int, int]:
-        """An unsigned varint: minimal, and of so many bits at most."""
+        """An unsigned varint: minimal, and of at most `bits` bits."""
         start, value, shift = pos, 0, 0
         while True:
             self.need(pos, 1)
@@ -81,7 +82,7 @@ class Place:
             if shift >= bits:
                 self.fail(start, f"{what} is a varint of more than {bits} bits")
         if not byte and pos - start > 1:
-            self.fail(start, f"{what} is a varint with needless bytes at its end")
+            self.fail(start, f"{what} is a varint with redundant trailing bytes")
         if value >> bits:
             self.fail(start, f"{what} is a varint of more than {bits} bits")
         return value, pos
@@ -101,7 +102,7 @@ class Place:
             length, pos = self.varint(pos, 31, f"length of the {what}")
             length -= form == "uvarint_plus_one"
         if length == -1 and bit:
-            self.fail(start, f"null, but {bit} tells that there is a value")
+            self.fail(start, f"null, but {bit} says that there is a value")
         if length == -1 and nullable:
             return None, pos
         if length == -1:

@@ -17,7 +17,7 @@ TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
 
 def expect_one_of(value: object, known: Sequence[str], magic: int, argument: str) -> None:
-    """See that an argument is one of the known ones.
+    """Check that an argument is one of the known ones.
 
     Raises:
         EncodeError: it is not.
@@ -31,7 +31,7 @@ def ordered_records(records: Iterable[Record], magic: int) -> list[Record]:
     """The records as a list, if they are in the order of their offsets.
 
     Raises:
-        EncodeError: they are not, or one is no record or has no numbers where they belong.
+        EncodeError: they are not, or one is not a record or has a number of another type.
     """
     records = list(records)
     if native.kernel is not None and native.kernel.are_in_order(records):

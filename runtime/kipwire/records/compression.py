@@ -99,7 +99,7 @@ def _decompress_gzip(data: bytes, max_size: int) -> bytes:
     return plain
 
 
-# snappy: blocks behind the header of snappy-java ("xerial"), as Java's clients write it; other clients write one block.
+# snappy: blocks after the header of snappy-java ("xerial"), as Java's clients write it; other clients write one block.
 
 _XERIAL = bytes.fromhex("82534e4150505900") + _uint32.pack(1) + _uint32.pack(1)
 """The header: a magic, and the version and the lowest compatible one of the form."""
@@ -249,7 +249,7 @@ def _compress_zstd(data: bytes) -> bytes:
 
 def _decompress_zstd(data: bytes, max_size: int) -> bytes:
     if not data.startswith(_ZSTD_MAGIC):
-        raise CompressedDataError(f"no zstd data: it starts with {data[:4].hex()} instead of {_ZSTD_MAGIC.hex()}")
+        raise CompressedDataError(f"not zstd data: it starts with {data[:4].hex()} instead of {_ZSTD_MAGIC.hex()}")
     try:
         bound, end = _zstd_bound(data)
     except IndexError:
@@ -282,4 +282,4 @@ _CODECS: dict[Compression, tuple[Callable[[bytes], bytes], Callable[[bytes, int]
     "lz4": (_compress_lz4, _decompress_lz4),
     "zstd": (_compress_zstd, _decompress_zstd),
 }
-"""What compresses, and what decompresses to so many bytes at most."""
+"""The function that compresses, and the one that decompresses up to a limit of bytes."""

@@ -6,6 +6,7 @@ from struct import Struct as Packer
 from typing import NamedTuple
 
 from kipwire.errors import DecodeError
+from kipwire.tools.words import only_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def control_record(record: Record) -> ControlRecord:
     import kafka_messages  # here and below, since most logs are read without a look at control records
 
     cls = kafka_messages.message(name, version)
-    # The version stands before an EndTxnMarker, while the others have it as their first field.
+    # The version precedes an EndTxnMarker; the others have it as their first field.
     return ControlRecord(type_, type_id, cls.decode(value[_version.size :] if name == "EndTxnMarker" else value))
 
 
@@ -92,5 +93,5 @@ def _versioned(data: bytes | None, message: str) -> bytes:
     if data is None:
         raise DecodeError(message, 0, "", 0, "may not be null")
     if len(data) < _version.size:
-        raise DecodeError(message, 0, "version", 0, f"need {_version.size} bytes, {len(data)} left")
+        raise DecodeError(message, 0, "version", 0, f"need {_version.size} bytes, {only_left(len(data))}")
     return data

@@ -1,4 +1,4 @@
-"""Where fields stand that are read without decoding a batch; a test checks it against the specs of kafka_records."""
+"""The positions of fields that are read without decoding a batch; a test compares them with the specs."""
 
 from __future__ import annotations
 

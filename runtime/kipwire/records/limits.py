@@ -1,4 +1,4 @@
-"""What a reader allows a batch to grow to, since few bytes of compressed data can stand for very many."""
+"""Limits on the size of a decompressed batch, since few bytes of compressed data can expand to very many."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from kipwire.records.compression import (
     lz4_to_magic_0,
 )
 from kipwire.records.heads import FORMATS, KEYS, MAGIC, SIZE, SIZE_END
+from kipwire.records.locations import decode
 from kipwire.records.model import Record, RecordBatch
-from kipwire.records.places import decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from kipwire.records.compression import Compression
     from kipwire.records.limits import Limits
+    from kipwire.records.locations import Location
     from kipwire.records.model import TimestampType
-    from kipwire.records.places import Place
 
     Entry = v0.MessageAndOffset | v1.MessageAndOffset
 
@@ -37,30 +37,30 @@ _CODECS = COMPRESSIONS[:4]
 """What came before zstd."""
 
 
-def read(data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> RecordBatch:
-    """The entry that the bytes are, from the first to the last.
+def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
+    """The entry that all of the bytes hold.
 
     Raises:
-        DecodeError: they are none.
+        DecodeError: they are not an entry.
     """
     magic = data[MAGIC]
     crc, attributes = FORMATS[magic].crc_and_attributes.unpack_from(data, FORMATS[magic].crc)
     try:
         entry: Entry = decode(_LAYOUTS[magic], data, check_crcs=check_crcs)
     except DecodeError as error:
-        raise place.error(magic, error.path, error.offset, error.reason) from None
+        raise location.error(magic, error.path, error.offset, error.reason) from None
     if entry.compression_type >= len(_CODECS):
         reason = f"magic {magic} has no compression {entry.compression_type}; it has 0 to {len(_CODECS) - 1}"
-        raise place.error(magic, "attributes", FORMATS[magic].attributes, reason)
+        raise location.error(magic, "attributes", FORMATS[magic].attributes, reason)
     is_plain = entry.compression_type == 0
     batch = new(RecordBatch)
     if is_plain:
         batch._decode = partial(_plain_record, entry)
     else:
-        batch._decode = partial(_compressed_records, entry, place, check_crcs=check_crcs, limits=limits)
+        batch._decode = partial(_compressed_records, entry, location, check_crcs=check_crcs, limits=limits)
     batch._section = batch._records = None
     batch._base_offset = entry.offset if is_plain else None
-    batch.position = place.start
+    batch.position = location.start
     batch.size = len(data)
     batch.magic = magic
     batch.crc = crc
@@ -90,14 +90,14 @@ def _plain_record(entry: Entry) -> list[Record]:
     return [Record(offset=entry.offset, timestamp=_timestamp(entry), key=entry.key, value=entry.value)]
 
 
-def _compressed_records(wrapper: Entry, place: Place, *, check_crcs: bool, limits: Limits) -> list[Record]:
+def _compressed_records(wrapper: Entry, location: Location, *, check_crcs: bool, limits: Limits) -> list[Record]:
     """The records of a compressed entry.
 
     Raises:
         DecodeError: they are broken.
     """
-    data = _inner_bytes(wrapper, place, limits)
-    entries = _inner_entries(wrapper, data, place, check_crcs=check_crcs, limits=limits)
+    data = _inner_bytes(wrapper, location, limits)
+    entries = _inner_entries(wrapper, data, location, check_crcs=check_crcs, limits=limits)
     # Of magic 1, offsets inside are relative, and the wrapper has that of the last one. Java leaves them as they are
     # where a producer did not set the wrapper's.
     base_offset = max(wrapper.offset - entries[-1].offset, 0) if wrapper.VERSION == 1 else 0
@@ -113,7 +113,7 @@ def _compressed_records(wrapper: Entry, place: Place, *, check_crcs: bool, limit
     ]
 
 
-def _inner_bytes(wrapper: Entry, place: Place, limits: Limits) -> bytes:
+def _inner_bytes(wrapper: Entry, location: Location, limits: Limits) -> bytes:
     """What the value of a compressed entry decompresses to."""
     magic = wrapper.VERSION
     try:
@@ -123,21 +123,21 @@ def _inner_bytes(wrapper: Entry, place: Place, limits: Limits) -> bytes:
         value = lz4_from_magic_0(wrapper.value) if compression == "lz4" and magic == 0 else wrapper.value
         return decompress(compression, value, limits.decompressed_size)
     except CompressedDataError as error:
-        raise place.error(magic, "value", _value_at(wrapper), str(error)) from error
+        raise location.error(magic, "value", _value_at(wrapper), str(error)) from error
 
 
-def _inner_entries(wrapper: Entry, data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> list[Entry]:
+def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> list[Entry]:
     """The entries inside of a compressed one, at least one."""
     magic, at = wrapper.VERSION, _value_at(wrapper)
     entries: list[Entry] = []
     pos = 0
     while pos < len(data):
         if len(entries) == limits.items:
-            raise place.error(magic, "value", at, limits.too_many)
+            raise location.error(magic, "value", at, limits.too_many)
         path = f"records[{len(entries)}]"
         end = pos + SIZE_END + int.from_bytes(data[pos + SIZE : pos + SIZE_END], "big", signed=True)
         if not pos < end <= len(data):
-            end = len(data)  # the size is wrong, which the layout's reader will tell
+            end = len(data)  # the size is wrong, which the reader of the record format will report
         try:
             entry = decode(_LAYOUTS[magic], data[pos:end], check_crcs=check_crcs)
             if entry.compression_type:
@@ -145,11 +145,11 @@ def _inner_entries(wrapper: Entry, data: bytes, place: Place, *, check_crcs: boo
                 raise DecodeError(entry.NAME, magic, "attributes", FORMATS[magic].attributes, reason)
         except DecodeError as error:
             where = f"at byte {pos + error.offset} of the {len(data)} that the value decompresses to"
-            raise place.error(magic, f"{path}.{error.path}", at, f"{error.reason} ({where})") from None
+            raise location.error(magic, f"{path}.{error.path}", at, f"{error.reason} ({where})") from None
         entries.append(entry)
         pos = end
     if not entries:
-        raise place.error(magic, "value", at, "a compressed entry has at least one record in its value")
+        raise location.error(magic, "value", at, "a compressed entry has at least one record in its value")
     return entries
 
 
@@ -172,11 +172,11 @@ def write_message_set(
         records: in the order of their offsets, without headers; of magic 0 without timestamps, too.
         magic: the message format.
         compression: the codec; with one, the set is a single entry that all messages are compressed into.
-        timestamp_type: "CreateTime" or "LogAppendTime"; magic 0 has none, and takes no notice.
+        timestamp_type: "CreateTime" or "LogAppendTime"; magic 0 has none and ignores it.
         max_timestamp: of a compressed entry; by default the highest of the records, in milliseconds since 1970.
 
     Raises:
-        EncodeError: a value does not fit its field, the offsets do not ascend, or the format has no place for it.
+        EncodeError: a value does not fit its field, the offsets do not ascend, or the format cannot hold it.
         MissingExtraError: the codec needs cramjam, which is not installed.
     """
     if magic not in (0, 1):

@@ -42,7 +42,7 @@ def partitions(message: Message) -> Iterator[PartitionRecords]:
         ValueError: it is another message.
     """
     if message.NAME not in _FIELDS:
-        raise ValueError(f"{message.NAME} carries no record batches; {', '.join(_FIELDS)} do")
+        raise ValueError(f"{message.NAME} has no record batches; {', '.join(_FIELDS)} do")
     topics, parts, number = _FIELDS[message.NAME]
     topic: Any
     part: Any

@@ -31,7 +31,7 @@ class Record:
         headers: Iterable[Header] = (),
     ) -> None:
         self.offset = offset
-        """Its place in the partition."""
+        """Its position in the partition."""
         self.timestamp = timestamp
         """Milliseconds since 1970; -1 if there is none."""
         self.key = key
@@ -98,11 +98,11 @@ class RecordBatch:
     last_offset: int
     """The offset that the batch ends at, even if compaction has removed that record."""
     base_timestamp: int
-    """Milliseconds since 1970 that the records' timestamps are told from; of magic 1, the entry's own timestamp."""
+    """Milliseconds since 1970 that the records' timestamps count from; of magic 1, the entry's own timestamp."""
     max_timestamp: int
     """The highest timestamp of the records, in milliseconds since 1970; with "LogAppendTime" that of all."""
     records_count: int | None
-    """How many records there are; None for a compressed entry of magic 0 or 1, which does not tell."""
+    """How many records there are; None for a compressed entry of magic 0 or 1, which does not say."""
     partition_leader_epoch: int
     producer_id: int
     producer_epoch: int

@@ -1,4 +1,4 @@
-"""A batch gets its place in a log without being decoded: its checksum does not cover where it stands."""
+"""Gives a batch its offsets in a log without decoding it: its checksum does not cover them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LEADER_EPOCH_AT = 12
 
 
 def with_offsets(batch: bytes, base_offset: int, partition_leader_epoch: int | None = None) -> bytes:
-    """The same batch at another place in the log: the offsets of its records count from another one.
+    """The same batch at another offset in the log: the offsets of its records count from there.
 
     Nothing is decoded, and the checksum stays as it was and right, since it covers neither.
 
     Args:
         batch: one record batch of magic 2, and nothing after it.
-        base_offset: that of its first record, in its new place.
+        base_offset: that of its first record after the move.
         partition_leader_epoch: the broker's; None leaves it as it is.
 
     Raises:
@@ -41,7 +41,7 @@ def with_offsets(batch: bytes, base_offset: int, partition_leader_epoch: int | N
 
 def _expect_batch(batch: bytes) -> None:
     if len(batch) < HEAD.size:
-        reason = f"{len(batch)} bytes are no batch; the head alone has {HEAD.size}"
+        reason = f"{len(batch)} bytes are not a batch; the head alone has {HEAD.size}"
         raise DecodeError("RecordBatch", _MAGIC, "", len(batch), reason)
     _, size, _, magic = HEAD.unpack_from(batch)
     if magic != _MAGIC:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipwire.records import message_sets, record_batches
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, SIZE, SIZE_END
 from kipwire.records.limits import Limits
-from kipwire.records.places import Place
+from kipwire.records.locations import Location
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from kipwire.records.model import RecordBatch
 
 MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
-"""Bytes that a batch may decompress to unless told otherwise: 64 times what Java's producer puts into one by default,
+"""Bytes that a batch may decompress to by default: 64 times what Java's producer puts into one by default,
 since its `max.request.size` of 1 MiB holds before compression."""
 
 MAX_BATCH_SIZE = 100 * 1024 * 1024
-"""Bytes that a batch of a file may have unless told otherwise: the largest request that brokers take by default
+"""Bytes that a batch of a file may have by default: the largest request that brokers accept by default
 (`socket.request.max.bytes`)."""
 MAX_ITEMS = 2**20
-"""Records and headers together that a batch may have unless told otherwise: twice what 1 MiB has place for, of the
+"""Records and headers together that a batch may have by default: twice what 1 MiB can hold, of the
 smallest headers."""
 
 _SMALLEST = min(one.smallest for one in FORMATS)
@@ -48,7 +48,7 @@ def read_batches(
         max_items: records and headers, counted together, that one batch may have.
 
     Raises:
-        DecodeError: bytes are no batch; the path tells which one, the offset counts from the start of the buffer.
+        DecodeError: bytes are not a batch; the path says which one, the offset counts from the start of the buffer.
         MissingExtraError: there are batches of magic 2, and google-crc32c is not installed.
     """
     if type(data) is bytes:
@@ -81,28 +81,28 @@ def batches_in(
     """The batches from `start` to `end` of what `take` gives bytes of, by position and size."""
     number = 0
     while end - start >= SIZE_END:
-        place = Place(number, start, file)
+        location = Location(number, start, file)
         head = take(start, HEAD.size)
         is_whole = len(head) == HEAD.size
         _, size, _, magic = HEAD.unpack(head if is_whole else head.ljust(HEAD.size, b"\0"))
         if size < _SMALLEST:
-            raise place.error(2, "batch_length", SIZE, f"{size} bytes are no batch; the smallest has {_SMALLEST}")
+            raise location.error(2, "batch_length", SIZE, f"{size} bytes are not a batch; the smallest has {_SMALLEST}")
         if not is_whole:
             return
         if not 0 <= magic <= 2:
-            raise place.error(magic, "magic", MAGIC, f"there is no message format {magic}; there are 0, 1 and 2")
+            raise location.error(magic, "magic", MAGIC, f"unknown message format {magic}; known are 0, 1 and 2")
         form = FORMATS[magic]
         if size < form.smallest:
-            reason = f"{size} bytes are no batch of magic {magic}; the smallest has {form.smallest}"
-            raise place.error(magic, form.size_name, SIZE, reason)
+            reason = f"{size} bytes are not a batch of magic {magic}; the smallest has {form.smallest}"
+            raise location.error(magic, form.size_name, SIZE, reason)
         size += SIZE_END
         if max_batch_size is not None and max_batch_size < size <= end - start:
-            reason = f"{size:,} bytes of one batch; it may have {max_batch_size:,} (max_batch_size)"
-            raise place.error(magic, form.size_name, SIZE, reason)
+            reason = f"a batch of {size:,} bytes; the limit is {max_batch_size:,} (max_batch_size)"
+            raise location.error(magic, form.size_name, SIZE, reason)
         data = take(start, size) if size <= end - start else b""
         if len(data) < size:  # cut short, or a file that has become shorter
             return
         read = record_batches.read if magic == 2 else message_sets.read
-        yield read(data, place, check_crcs=check_crcs, limits=limits)
+        yield read(data, location, check_crcs=check_crcs, limits=limits)
         start += size
         number += 1

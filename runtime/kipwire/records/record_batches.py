@@ -11,8 +11,8 @@ from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
 from kipwire.records.compression import COMPRESSIONS, CompressedDataError, compress, decompress
 from kipwire.records.heads import FORMATS, RECORDS, RECORDS_COUNT
+from kipwire.records.locations import decode
 from kipwire.records.model import RecordBatch
-from kipwire.records.places import decode
 from kipwire.records.sections import has_more_items, read_section, write_section
 
 TYPE_CHECKING = False
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from kipwire.records.compression import Compression
     from kipwire.records.limits import Limits
+    from kipwire.records.locations import Location
     from kipwire.records.model import Record, TimestampType
-    from kipwire.records.places import Place
 
 _timestamp: Callable[[Record], int] = attrgetter("timestamp")
 _format = FORMATS[2]
 
 
-def read(data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> RecordBatch:
+def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
     """The batch that the bytes are, from the first to the last.
 
     Raises:
@@ -37,17 +37,17 @@ def read(data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> Reco
     try:
         header = decode(BatchLayout, data, check_crcs=check_crcs)
     except DecodeError as error:
-        raise place.error(2, error.path, error.offset, error.reason) from None
+        raise location.error(2, error.path, error.offset, error.reason) from None
     crc, attributes = _format.crc_and_attributes.unpack_from(data, _format.crc)
     if header.compression_type >= len(COMPRESSIONS):
-        reason = f"there is no compression {header.compression_type}; there are 0 to {len(COMPRESSIONS) - 1}"
-        raise place.error(2, "attributes", _format.attributes, reason)
+        reason = f"unknown compression {header.compression_type}; known are 0 to {len(COMPRESSIONS) - 1}"
+        raise location.error(2, "attributes", _format.attributes, reason)
     batch = new(RecordBatch)
-    batch._decode = partial(_records, header, place, limits)
-    batch._section = partial(_section, header, place, limits)
+    batch._decode = partial(_records, header, location, limits)
+    batch._section = partial(_section, header, location, limits)
     batch._records = None
     batch._base_offset = base_offset = header.base_offset
-    batch.position = place.start
+    batch.position = location.start
     batch.size = len(data)
     batch.magic = 2
     batch.crc = crc
@@ -68,7 +68,7 @@ def read(data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> Reco
     return batch
 
 
-def _section(header: BatchLayout, place: Place, limits: Limits) -> bytes:
+def _section(header: BatchLayout, location: Location, limits: Limits) -> bytes:
     """The bytes of a batch's records, decompressed.
 
     Raises:
@@ -77,29 +77,29 @@ def _section(header: BatchLayout, place: Place, limits: Limits) -> bytes:
     try:
         section = decompress(COMPRESSIONS[header.compression_type], header.records, limits.decompressed_size)
     except CompressedDataError as error:
-        raise place.error(2, "records", RECORDS, str(error)) from error
+        raise location.error(2, "records", RECORDS, str(error)) from error
     if has_more_items(section, limits.items):
-        raise place.error(2, "records", RECORDS, limits.too_many)
+        raise location.error(2, "records", RECORDS, limits.too_many)
     return section
 
 
-def _records(header: BatchLayout, place: Place, limits: Limits) -> list[Record]:
+def _records(header: BatchLayout, location: Location, limits: Limits) -> list[Record]:
     """The records of a batch.
 
     Raises:
         DecodeError: they are broken.
     """
-    section = _section(header, place, limits)
+    section = _section(header, location, limits)
     try:
         records = read_section(section, header.base_offset, header.base_timestamp)
     except DecodeError as error:
         if not header.compression_type:
-            raise place.error(2, error.path, RECORDS + error.offset, error.reason) from None
+            raise location.error(2, error.path, RECORDS + error.offset, error.reason) from None
         reason = f"{error.reason} (at byte {error.offset} of the {len(section)} that they decompress to)"
-        raise place.error(2, error.path, RECORDS, reason) from None
+        raise location.error(2, error.path, RECORDS, reason) from None
     if len(records) != header.records_count:
-        reason = f"the batch tells of {header.records_count} records, and has {len(records)}"
-        raise place.error(2, "records_count", RECORDS_COUNT, reason)
+        reason = f"the batch declares {header.records_count} records, but has {len(records)}"
+        raise location.error(2, "records_count", RECORDS_COUNT, reason)
     if header.timestamp_type:
         for record in records:
             record.timestamp = header.max_timestamp
@@ -133,7 +133,7 @@ def write_batch(
         base_timestamp: by default the first record's timestamp, in milliseconds since 1970.
         max_timestamp: by default the highest of the records; with "LogAppendTime" the time of the append.
         timestamp_type: "CreateTime" or "LogAppendTime".
-        delete_horizon: milliseconds since 1970; stands in the place of `base_timestamp`.
+        delete_horizon: milliseconds since 1970; replaces `base_timestamp`.
         partition_leader_epoch: the broker's; -1 from a producer.
         producer_id: of an idempotent producer, or -1.
         producer_epoch: of an idempotent producer, or -1.
@@ -167,7 +167,7 @@ def write_batch(
             "RecordBatch", 2, "last_offset_delta", f"{last_offset_delta} is before the last record: {end}"
         )
     if first and first.offset < base_offset:
-        raise EncodeError("RecordBatch", 2, "base_offset", f"{base_offset} is behind the first record: {first.offset}")
+        raise EncodeError("RecordBatch", 2, "base_offset", f"{base_offset} is after the first record: {first.offset}")
     section = write_section(records, base_offset, base_timestamp)
     layout = new(BatchLayout)  # setting its slots takes half the time of a call
     layout.base_offset = base_offset

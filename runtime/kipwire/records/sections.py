@@ -1,4 +1,4 @@
-"""What stands behind the header of a batch of magic 2, once it is decompressed: the records, side by side."""
+"""The decompressed bytes after the header of a batch of magic 2: the records, side by side."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
     """The records that the bytes are, their offsets and timestamps counted from these.
 
     Raises:
-        DecodeError: they are none; it tells of Records v2, with path and offset in these bytes.
+        DecodeError: they are not records; it names Records v2, with path and offset in these bytes.
     """
     if native.kernel is not None:
         found: list[Record] | None = native.kernel.read_records(data, base_offset, base_timestamp)
         if found is not None:
             return found
     items: list[Any] = Records.decode(data).records
-    for index, layout in enumerate(items):  # in its place, so that each layout goes when its record is there
+    for index, layout in enumerate(items):  # replaced in the list, so that each layout is freed when its record exists
         items[index] = record = new(Record)
         record.offset = base_offset + layout.offset_delta
         record.timestamp = base_timestamp + layout.timestamp_delta
@@ -42,7 +42,7 @@ _LEAST_ITEM = 2
 
 
 def has_more_items(data: bytes, most: int) -> bool:
-    """Whether the bytes have more records and headers than that; where they are no records the count ends."""
+    """Whether the bytes have more records and headers than that; the count ends where they are not records."""
     if len(data) <= _LEAST_ITEM * most:
         return False
     if native.kernel is not None:
@@ -71,17 +71,17 @@ def has_more_items(data: bytes, most: int) -> bool:
 
 
 def _varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
-    """A zigzag varint: (the number, position behind it)."""
+    """A zigzag varint: (the number, position after it)."""
     number = data[pos]
     pos += 1
     return read_packed(data, pos, bits) if number > 127 else ((number >> 1) ^ -(number & 1), pos)
 
 
 def write_section(records: list[Record], base_offset: int, base_timestamp: int) -> bytes:
-    """The bytes of records, their offsets and timestamps told from these.
+    """The bytes of records, whose offsets and timestamps count from these.
 
     Raises:
-        EncodeError: a value does not fit its field; it tells the path in Records v2.
+        EncodeError: a value does not fit its field; it has the path in Records v2.
     """
     if native.kernel is not None:
         section: bytes | None = native.kernel.write_records(records, base_offset, base_timestamp)

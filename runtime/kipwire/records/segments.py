@@ -38,11 +38,12 @@ def read_segment(
         start: where to begin: 0, or where a batch starts, such as `position + size` of the last one that was read.
         check_crcs: as for `read_batches`.
         max_decompressed_size: as for `read_batches`.
-        max_batch_size: bytes that one batch may have, as it stands in the file; so many are read at once.
+        max_batch_size: bytes that one batch may have in the file; that many are read at once.
         max_items: as for `read_batches`.
 
     Raises:
-        DecodeError: bytes are no batch; it tells which one, its offset is that in the file, and its reason names it.
+        DecodeError: bytes are not a batch; the path says which one, the offset is that in the file,
+            and the reason names the file.
         OSError: the file cannot be read.
         ValueError: `start` lies outside the file.
         MissingExtraError: there are batches of magic 2, and google-crc32c is not installed.
@@ -50,7 +51,7 @@ def read_segment(
     with open(path, "rb") as file:  # noqa: PTH123  a path may be given as a text
         end = os.fstat(file.fileno()).st_size
         if not 0 <= start <= end:
-            raise ValueError(f"position {start} lies outside of {os.fspath(path)}, which has {end} bytes")
+            raise ValueError(f"position {start} is outside {os.fspath(path)}, which has {end} bytes")
 
         def take(position: int, size: int) -> bytes:
             file.seek(position)

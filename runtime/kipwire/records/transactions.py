@@ -35,7 +35,7 @@ def read_committed(
 
     Args:
         batches: of one partition, in the order of their offsets.
-        aborted_transactions: of the same part of the partition, as a Fetch response tells them beside the records.
+        aborted_transactions: of the same part of the partition, as a Fetch response lists them with the records.
 
     Raises:
         DecodeError: a control batch is broken.

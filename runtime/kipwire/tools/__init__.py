@@ -1,1 +1,1 @@
-"""Small helpers that know nothing of messages."""
+"""Small helpers that do not depend on messages."""

@@ -1,4 +1,4 @@
-"""Text from outside, fit to be shown: nothing in it can move a cursor, end a line or turn the reading direction."""
+"""Makes text from outside safe to show: nothing in it can move a cursor, end a line or change the reading direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console of the command lines kipgen and kipspark: whatever they print is data.
+"""The console of the command lines kipgen and kipspark: everything they print is data.
 
 It is here because both may import the runtime and neither the other; what generated code imports does without rich.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _WIDTH_OF_FILES = 180
-"""Columns where there is no terminal to tell: wide enough for every path of Kafka's messages."""
+"""Columns of output without a terminal: wide enough for every path of Kafka's messages."""
 
 
 class DataConsole(Console):
@@ -44,6 +44,6 @@ ERR = DataConsole(stderr=True)
 
 
 def table_console() -> DataConsole:
-    """Where tables go: as wide as the terminal; a file gets lines that hold all they have to say."""
+    """The console for tables: as wide as the terminal; lines in a file are never cut."""
     is_wide = sys.stdout.isatty() or "COLUMNS" in os.environ
     return DataConsole(soft_wrap=False, width=None if is_wide else _WIDTH_OF_FILES)

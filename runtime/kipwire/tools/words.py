@@ -1,4 +1,4 @@
-"""What messages for people have in common: numbers of things, and hints to what a misspelt word was meant to be."""
+"""Helpers for messages that people read: counted things, and suggestions for misspelt words."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ if TYPE_CHECKING:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things in words, as in `1 byte` and `3,542 bytes`."""
+    """A count with its noun, such as `1 byte` and `3,542 bytes`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def left_over(number: int, what: str) -> str:
-    """What is wrong if bytes follow the last one of something."""
-    return f"{counted(number, 'byte')} {'is' if number == 1 else 'are'} left over behind {what}"
+    """The reason for refusing bytes that follow the last byte of something."""
+    return f"{counted(number, 'trailing byte')} after {what}"
+
+
+def only_left(number: int) -> str:
+    """The words for too few bytes, such as `but only 2 are left`."""
+    if number == 0:
+        return "but none are left"
+    return f"but only {number} {'is' if number == 1 else 'are'} left"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that a misspelt one is most like, in whatever case; None if it is like none of them."""
+    """The known word most similar to a misspelt one, in any case; None if none is similar."""
     from difflib import get_close_matches  # only errors need it
 
     by_lower_case = {one.lower(): one for one in known}
@@ -27,6 +34,6 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The question after a word that is not known, with the `; ` before it; empty if no known word is like it."""
+    """The suffix `; did you mean ...?` for an unknown word; empty if no known word is similar."""
     near = nearest(word, known)
     return f"; did you mean {near}?" if near else ""

@@ -143,12 +143,12 @@ def test_text_shows_the_fault_and_the_bytes_from_there_on() -> None:
     data = broker_message().encode() + bytes(range(0x10, 0x24))
     end = len(data) - 20
     assert as_text(inspected(data))[-3:] == [
-        f"fault: MetadataResponse v12: message at byte {end}: 20 bytes are left over behind the message",
+        f"fault: MetadataResponse v12: message at byte {end}: 20 trailing bytes after the message",
         f"{end:>6}  10 11 12 13 14 15 16 17 18 19 1a 1b 1c 1d 1e 1f",
         f"{end + 16:>6}  20 21 22 23",
     ]
     assert as_text(inspected(data[:3]))[-2:] == [
-        "fault: MetadataResponse v12: throttle_time_ms at byte 0: need 4 bytes, 3 left",
+        "fault: MetadataResponse v12: throttle_time_ms at byte 0: need 4 bytes, but only 3 are left",
         "     0  00 00 00",
     ]
     assert as_text(inspected(data[:4]))[-1] == "the bytes end here"
@@ -208,6 +208,9 @@ def test_requests_cut_short_are_still_recognised() -> None:
         (b"\0\0\0\x18" + HEARTBEAT, "message at byte 24: the frame's size is 24, but 20 bytes follow it"),
         (b"\0\0\0\x14" + HEARTBEAT + b"\0\0", "message at byte 24: 2 bytes are left over behind the frame of 20 bytes"),
         (HEARTBEAT + b"\0", "message at byte 20: 1 byte is left over behind the message"),
+        (b"\0\0\0\x18" + HEARTBEAT, "message at byte 24: the frame's size is 24, 20 bytes follow it"),
+        (b"\0\0\0\x14" + HEARTBEAT + b"\0\0", "message at byte 24: 2 trailing bytes after the frame of 20 bytes"),
+        (HEARTBEAT + b"\0", "message at byte 20: 1 trailing byte after the message"),
     ],
 )
 def test_frames_of_another_size_than_they_say_are_at_fault(frame: bytes, fault: str) -> None:

@@ -256,11 +256,11 @@ def test_json_and_page_of_bytes_at_fault_exit_1(tmp_path: Path) -> None:
     assert done.returncode == 1
     form = json.loads(done.stdout)
     assert (form["message"], form["version"], form["elements"][0]["value"]) == ("HeartbeatResponse", 0, 25)
-    assert form["error"]["reason"] == "1 byte is left over behind the message"
+    assert form["error"]["reason"] == "1 trailing byte after the message"
     done = kipgen("HeartbeatResponse", 0, "001900", "--html", "page.html", folder=tmp_path)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"fault: HeartbeatResponse v0: message at byte 2: 1 byte is left over" in done.stderr
-    assert "left over behind the message" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert b"fault: HeartbeatResponse v0: message at byte 2: 1 trailing byte" in done.stderr
+    assert "trailing byte after the message" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_terminals_get_colours(tmp_path: Path) -> None:

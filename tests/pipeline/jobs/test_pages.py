@@ -22,8 +22,8 @@ from kipspark.report.console import show
 from kipspark.report.outputs import write_file, write_tables
 from kipspark.report.page import page
 from kipspark.report.report import Chart, FirstRows, Report, Table
+from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 from kipwire.tools.terminal import ERR, OUT
-from kipwire.tools.whole import new_folder, rename_new, write_whole
 
 pytestmark = pytest.mark.same_without_kernel("no message is read")
 
@@ -179,10 +179,10 @@ def test_a_page_goes_through_no_link_that_somebody_else_made(tmp_path: Path) -> 
 
 def test_a_whole_file_has_the_permissions_that_it_had_or_that_files_get(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
-    write_whole(tmp_path / "new", b"1")
+    write_atomically(tmp_path / "new", b"1")
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
     (tmp_path / "new").chmod(0o640)
-    write_whole(tmp_path / "new", b"2")
+    write_atomically(tmp_path / "new", b"2")
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
     assert (tmp_path / "new").read_bytes() == b"2"
 
@@ -191,7 +191,7 @@ def test_what_cannot_be_written_is_told_by_its_own_name(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for place in (tmp_path / "none" / "file", tmp_path / "folder"):
         with pytest.raises(OSError) as error:
-            write_whole(place, b"")
+            write_atomically(place, b"")
         assert error.value.filename == str(place)
         assert ".kipwire" not in str(error.value)
     assert os.listdir(tmp_path) == ["folder"]  # noqa: PTH208

@@ -106,7 +106,7 @@ def test_a_frame_that_no_broker_takes_is_refused_before_it_is_read(tmp_path: Pat
     index = write(tmp_path, line(len=size), size.to_bytes(4, "big"))
     os.truncate(tmp_path / "frames.bin", 4 + size)  # sparse
     tracemalloc.start()
-    with pytest.raises(CaptureError, match=f":1: a frame of {size} bytes; it may have {LARGEST_FRAME} at most"):
+    with pytest.raises(CaptureError, match=f":1: a frame of {size} bytes; the limit is {LARGEST_FRAME}"):
         read(index)
     assert tracemalloc.get_traced_memory()[1] < 4 * 1024 * 1024
     tracemalloc.stop()
@@ -180,4 +180,4 @@ def test_large_frames_of_samples_are_refused(tmp_path: Path) -> None:
         stream.truncate(LARGEST_FRAME + 10)
     done = run(METADATA.with_name("MetadataRequest.json"), "--samples", file)
     assert done.exit_code == 2
-    assert f"{file}: byte 0: a frame of {LARGEST_FRAME + 1} bytes; it may have {LARGEST_FRAME} at most" in done.stderr
+    assert f"{file}: byte 0: a frame of {LARGEST_FRAME + 1} bytes; the limit is {LARGEST_FRAME}" in done.stderr

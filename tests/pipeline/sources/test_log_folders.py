@@ -144,7 +144,7 @@ def test_a_larger_batch_is_read_where_it_may_be(tmp_path: Path) -> None:
     file = write(tmp_path / "t-0", batch(0)) / FIRST
     size = len(batch(0))
     assert len(list(read_segment(file, max_batch_size=size))) == 1
-    with pytest.raises(DecodeError, match=f"{size} bytes of one batch; it may have {size - 1}"):
+    with pytest.raises(DecodeError, match=f"a batch of {size} bytes; the limit is {size - 1}"):
         list(read_segment(file, max_batch_size=size - 1))
 
 

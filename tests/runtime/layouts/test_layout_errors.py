@@ -272,12 +272,12 @@ def test_damage_shows_as_a_wrong_checksum(
         with pytest.raises(DecodeError) as caught:
             cls.decode(bytes(broken))
         assert (caught.value.path, caught.value.offset) == (path, at)
-        assert f"is 0x{broken[at:at + 4].hex()}, that of bytes " in caught.value.reason
+        assert f"is 0x{broken[at:at + 4].hex()}, but bytes " in caught.value.reason
 
 
 def test_wrong_checksum_is_told_with_both_numbers(layouts: Classes) -> None:
     with pytest.raises(DecodeError) as caught:
         layouts("Checksums", 2).decode(raw("0001 | deadbeef | 0000"))
     assert str(caught.value) == (
-        "Checksums v2: crc_unbounded at byte 2: crc32 is 0xdeadbeef, that of bytes 6 to 8 is 0x41d912ff"
+        "Checksums v2: crc_unbounded at byte 2: crc32 is 0xdeadbeef, but bytes 6 to 8 have 0x41d912ff"
     )

@@ -67,7 +67,7 @@ def test_size_is_read_with_its_width_and_sign(layouts: Classes, version: int, si
         if size <= MOST:
             assert method(cls, data) == of_size(layouts, version, size)
         else:
-            with pytest.raises(DecodeError, match=r"size_.*tells of -|size_.*more than 16 bits"):
+            with pytest.raises(DecodeError, match=r"size_.*is -\d+; a size must not|size_.*more than 16 bits"):
                 method(cls, data)
 
 
@@ -79,7 +79,7 @@ def test_size_that_its_form_cannot_say_is_not_written(layouts: Classes, version:
         if size <= MOST:
             assert write(message) == bytes(2) + FORMS[version](size) + rest_of(of_size(layouts, WIDE, size))
         else:
-            with pytest.raises(EncodeError, match=f"{size} bytes stand behind it.* tells of {MOST} at most"):
+            with pytest.raises(EncodeError, match=f"{size} bytes follow; .* can declare at most {MOST}"):
                 write(message)
 
 
@@ -104,5 +104,5 @@ def test_size_of_a_value_is_read_with_its_width_and_sign(layouts: Classes, field
         if size <= MOST:
             assert write(message) == data
         else:
-            with pytest.raises(EncodeError, match=f"int16 before it tells of {MOST} at most"):
+            with pytest.raises(EncodeError, match=f"int16 before it can declare at most {MOST}"):
                 write(message)

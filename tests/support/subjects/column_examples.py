@@ -13,7 +13,7 @@ MetadataResponse = METADATA.MetadataResponse
 HeartbeatRequest = kafka_messages.message("HeartbeatRequest", 4)
 EXAMPLES = ROOT / "examples"
 
-WAYS = ["kernel", "rows"]
+WAYS = ["kernel", "python"]
 
 
 def metadata() -> Any:

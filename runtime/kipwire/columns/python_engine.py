@@ -1,4 +1,4 @@
-"""Columns by way of the generated classes, a message at a time: what every class can, also without the kernel."""
+"""The engine of columns that uses the generated classes, one message at a time; it serves every class."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from kipwire.columns.errors import RowDecodeError, RowEncodeError, too_much
 from kipwire.columns.soundness import expect_sound
 from kipwire.description.paths import Visitor
 from kipwire.errors import DecodeError, EncodeError
-from kipwire.tools.garbage import no_garbage_collection
+from kipwire.tools.collector import no_garbage_collection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.columns.shape import Column, Shape
+    from kipwire.columns.arrow_types import Column, Shape
     from kipwire.messages import Message
     from kipwire.structs import Struct
 
 ROWS_AT_A_TIME = 1024
-"""Rows of which there are Python objects at the same time."""
+"""The most rows that exist as Python objects at the same time."""
 
 
 # From bytes to columns.
@@ -65,7 +65,7 @@ def _structs(shape: Shape, items: list[Any], *, nullable: bool) -> pa.StructArra
 
 
 def _values(column: Column, items: list[Struct | None]) -> pa.Array:
-    """One column of structs, some of which may be null: then the value does not matter."""
+    """One column of structs. Some may be null; then the value does not matter."""
     field = column.field
     if field is None:
         return _unknown(column.type, [{} if item is None else item._unknown_tagged_fields or {} for item in items])
@@ -112,7 +112,7 @@ def _offsets(sizes: list[int]) -> pa.Buffer:
 
 
 _BLANKS = {"string": "", "bytes": b"", "records": b"", "bool": False, "uuid": uuid.UUID(int=0)}
-"""What stands for no value where there is no null; for numbers it is 0."""
+"""The value to store if there is none and the column is not nullable; for numbers it is 0."""
 
 
 # From columns to bytes.
@@ -124,12 +124,12 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
     Args:
         cls: the class of the messages.
         shape: all of its columns.
-        rows: structs whose columns `fit.check_columns` has accepted.
+        rows: structs whose columns `input_checks.check_columns` has accepted.
         first: the number of the first row.
 
     Raises:
         RowEncodeError: the first row with a value that cannot be written.
-        ColumnError: the array is damaged, or its rows together have more bytes than offsets can tell of.
+        ColumnError: the array is damaged, or its rows together have more bytes than offsets can address.
     """
     expect_sound(rows, "rows", values=True)
     encoded: list[bytes | None] = []
@@ -188,6 +188,6 @@ class _Maker(Visitor):
                 self.fail("its entries must not be null")
             tag, content = pair.values() if isinstance(pair, dict) else pair
             if tag in made:
-                self.fail(f"tag {tag} stands there twice")
+                self.fail(f"tag {tag} appears twice")
             made[tag] = content
         return made

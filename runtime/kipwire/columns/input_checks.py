@@ -1,4 +1,4 @@
-"""Whether the columns that are given are those of a message: names and types, before any value is looked at."""
+"""Checks that given columns are those of a message: names and types, before any value is read."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kipwire.columns.shape import Column, Shape
+    from kipwire.columns.arrow_types import Column, Shape
     from kipwire.messages import Message
 
 types = pa.types
 
 
 def check_columns(cls: type[Message], shape: Shape, given: pa.StructType) -> None:
-    """See that a struct type has the columns of a message, in any order.
+    """Check that a struct type has the columns of a message, in any order.
 
     A column's type may be another one that holds the same values, such as `large_string` for `string` or `int64` for
     `int32`. Columns of tagged fields may be missing: then they are at their defaults.
 
     Raises:
-        EncodeError: a column is missing, is one too many or is of another type; it tells the path.
+        EncodeError: a column is missing, is unknown or has another type; it has the path.
     """
     _Check(cls).struct(shape, given)
 

@@ -24,8 +24,8 @@ from kafka_messages.offset_commit_request.v8 import OffsetCommitRequestPartition
 from kafka_messages.vote_request.v2 import PartitionData as Vote
 from kafka_messages.vote_response.v0 import PartitionData as Voted
 from kipwire import DecodeError, Malformed, Struct
-from kipwire.codec.arrays import RowPackers, read_structs, write_elements
-from kipwire.codec.rows import MANY, Rows
+from kipwire.codec.arrays import ElementPackers, read_structs, write_elements
+from kipwire.codec.equal_elements import MANY, EqualElements
 from kipwire.codec.wire import new
 from tests.support.cost import cost_of
 
@@ -198,7 +198,7 @@ def test_likeness_that_fails_late_costs_no_more_than_a_few_reads_of_the_bytes() 
 
 
 def test_formats_do_not_gather_without_end() -> None:
-    reader, packers = Rows(("i", "text", "*i"), flexible=True), RowPackers("i", "*i", "*i")
+    reader, packers = EqualElements(("i", "text", "*i"), flexible=True), ElementPackers("i", "*i", "*i")
     for first in range(1, 40):
         for second in range(1, 40):
             element = b"\0\0\0\0" + bytes((first,)) + b"a" * (first - 1) + bytes((second,)) + b"\0" * 4 * (second - 1)

@@ -1,4 +1,4 @@
-"""Where a batch stands, errors that tell it, and reading a batch with or without its checksum."""
+"""The location of a batch, errors with it, and reading a batch with or without its checksum."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=Message)
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A batch in its buffer or file."""
 
     number: int
-    """How many batches stand before it."""
+    """The number of batches before it."""
     start: int
     """Its first byte."""
     file: str | None = None
@@ -45,6 +45,6 @@ def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:
         checksum = crc32c if cls.VERSION == 2 else crc32
         given, right = data[at : at + 4], checksum(data[at + 4 :]).to_bytes(4, "big")
         if check_crcs:
-            reason = f"is 0x{given.hex()}, and the bytes behind it have 0x{right.hex()}"
+            reason = f"is 0x{given.hex()}, but the bytes after it have 0x{right.hex()}"
             raise DecodeError(error.message, error.version, error.path, at, reason) from None
     return cls.decode(data[:at] + right + data[at + 4 :])

@@ -1,4 +1,4 @@
-"""The shape of columns: which columns a struct has and of which Arrow types, from the field metadata of its class."""
+"""The columns of a struct and their Arrow types, from the field metadata of its class."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def shape_of(cls: type[Message], fields: Iterable[str] | None = None) -> Shape:
 
     Args:
         cls: the generated class of a message in one version.
-        fields: paths of attributes such as `topics.partitions.leader_id`; a struct stands for all that is in it.
+        fields: paths of attributes such as `topics.partitions.leader_id`; a struct selects all of its fields.
 
     Raises:
-        ColumnError: a path leads to no field, or a struct contains itself, which no Arrow type can.
+        ColumnError: a path does not lead to a field, or a struct contains itself, which no Arrow type can.
         TypeError: `fields` is one text instead of several.
     """
     if isinstance(fields, str):
-        raise TypeError(f"fields are a list of paths, not one text: [{fields!r}]")
+        raise TypeError(f"fields must be a list of paths, not one string: [{fields!r}]")
     return _shape_of(cls, None if fields is None else tuple(fields))  # type: ignore[arg-type]  # classes are hashable
 
 
@@ -72,7 +72,7 @@ def _shape_of(cls: type[Message], fields: tuple[str, ...] | None) -> Shape:
 
 
 def _choice(paths: list[list[str]]) -> Choice | None:
-    if [] in paths:  # which stands for all, whatever else is there
+    if [] in paths:  # an empty path selects everything
         return None
     inner: dict[str, list[list[str]]] = {}
     for name, *rest in paths:
@@ -103,7 +103,7 @@ def _column(field: Field, choice: Choice | None, outer: tuple[type[Struct], ...]
         shape = _shape(field.struct, choice, outer, where)
         element = shape.type
     elif choice:
-        raise ColumnError(f"{where}: it is no struct and has no field {next(iter(choice))!r}")
+        raise ColumnError(f"{where}: it is not a struct and has no field {next(iter(choice))!r}")
     else:
         shape = None
         element = _primitive(field)

@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, which takes most of the time where many objects are made at once."""
+"""Pauses Python's cyclic garbage collector, which takes most of the time when many objects are made at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Switch the collector off; what is referred to no longer is freed at once all the same."""
+    """Pause the collector; objects without references are still freed at once."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Columns by way of the compiled kernel: Arrow's buffers go in and come out as they are."""
+"""The engine of columns that uses the compiled kernel: Arrow's buffers go in and come out as they are."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import pyarrow as pa
 
 from kipwire import _kernel
-from kipwire.columns import fit
+from kipwire.columns import input_checks
+from kipwire.columns.arrow_types import UNKNOWN_TYPE
 from kipwire.columns.errors import ColumnError, too_much
-from kipwire.columns.shape import UNKNOWN_TYPE
 from kipwire.columns.soundness import expect_sound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.columns.shape import Column, Shape
+    from kipwire.columns.arrow_types import Column, Shape
     from kipwire.messages import Message
 
     Names = tuple[tuple[str, "Names | None"], ...]
@@ -77,7 +77,7 @@ def _names(shape: Shape, given: pa.StructType | None = None) -> Names:
             names.append((column.name, column.shape and _names(column.shape)))
         elif given.get_field_index(column.name) >= 0:
             type_ = given.field(column.name).type
-            inner = type_.value_type if fit.is_any_list(type_) else type_
+            inner = type_.value_type if input_checks.is_any_list(type_) else type_
             names.append((column.name, column.shape and _names(column.shape, inner)))
     return tuple(names)
 
@@ -100,7 +100,7 @@ Given = tuple[int, int, list[Any], list[Any]]
 
 
 def _validity(array: pa.Array) -> pa.Buffer | None:
-    """The bits of values that are not null; None where pyarrow counts no null, whatever the bits are."""
+    """The bits of values that are not null; None if pyarrow counts no null, even if there are bits."""
     return array.buffers()[0] if array.null_count else None
 
 
@@ -141,7 +141,7 @@ def _as_lists(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def _given_elements(column: Column, array: pa.Array, type_: pa.DataType) -> Given:
-    """The values of a field that is no array, or of the elements of one that is."""
+    """The values of a field that is not an array, or the elements of one that is."""
     if column.shape is not None:
         if array.type == pa.null():
             array = _cast(array, type_)

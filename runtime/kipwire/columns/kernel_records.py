@@ -1,4 +1,4 @@
-"""Columns of records by way of the compiled kernel, of batches of magic 2."""
+"""Columns of records through the compiled kernel, for batches of magic 2."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kipwire import _kernel
 from kipwire.columns.errors import too_large_a_number, too_much
-from kipwire.columns.kernel import array_of
+from kipwire.columns.kernel_engine import array_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class KernelRecords:
         return self.table.size
 
     def add(self, number: int, batch: RecordBatch) -> None:
-        """Add the records of a batch of magic 2, of which this is the number.
+        """Add the records of a batch of magic 2, which has this number.
 
         Raises:
             DecodeError: the batch is broken.
@@ -46,7 +46,7 @@ class KernelRecords:
         except OverflowError:
             raise too_much() from None
         if not is_good:
-            batch._decode()  # which tells what is wrong
+            batch._decode()  # which says what is wrong
             raise too_large_a_number(batch)
 
     def take(self, schema: pa.Schema) -> pa.RecordBatch:

@@ -1,4 +1,4 @@
-"""Columns of records by way of `Record`, one after the other: of every format, also without the kernel."""
+"""Columns of records through `Record` objects: for every format, also without the kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kipwire.columns.errors import too_large_a_number, too_much
-from kipwire.tools.garbage import no_garbage_collection
+from kipwire.tools.collector import no_garbage_collection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _OF_RECORD = ("offset", "timestamp", "key", "value", "headers")
 _INT64 = range(-(2**63), 2**63)
 
 
-class RecordRows:
+class PythonRecords:
     """Records on their way into columns, a list for each column."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class RecordRows:
         """Bytes of all keys and values, also of headers."""
 
     def add(self, number: int, batch: RecordBatch) -> None:
-        """Add the records of a batch, of which this is the number.
+        """Add the records of a batch, which has this number.
 
         Raises:
             DecodeError: the batch is broken.

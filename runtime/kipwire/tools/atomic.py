@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all: made beside their place by a name that nobody can foresee."""
+"""Writes files and folders atomically: made beside their final path under an unpredictable name, then renamed."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _PREFIX = ".kipwire-"
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
-def write_whole(file: Path, content: bytes) -> None:
-    """Write a file, which takes the place of one that is there once it is whole, and keeps its permissions.
+def write_atomically(file: Path, content: bytes) -> None:
+    """Write a file atomically: it replaces an existing one when it is complete, and keeps its permissions.
 
-    A link at that place is replaced; what it leads to is left alone.
+    A link at that path is replaced; its target is left alone.
 
     Raises:
         OSError: it cannot be written.
     """
-    with _told_by(file):
+    with _errors_named(file):
         handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=file.parent)
         made = Path(name)
         try:
@@ -40,12 +40,12 @@ def write_whole(file: Path, content: bytes) -> None:
 
 @contextmanager
 def new_folder(beside: Path) -> Iterator[Path]:
-    """An empty folder in the folder of a place, on the same file system; removed at the end unless it was renamed.
+    """An empty folder beside a path, on the same file system; removed at the end unless it was renamed.
 
     Raises:
         OSError: it cannot be made.
     """
-    with _told_by(beside):
+    with _errors_named(beside):
         made = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside.parent))
     try:
         made.chmod(0o777 & ~_umask())
@@ -54,30 +54,30 @@ def new_folder(beside: Path) -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def rename_new(made: Path, place: Path) -> None:
-    """Give a folder with something in it its name; what is there already stays, but for an empty folder.
+def rename_new(made: Path, path: Path) -> None:
+    """Give a folder with content its name. Anything already there stays, except an empty folder.
 
     Raises:
         FileExistsError: there is a file, or a folder that is not empty.
         OSError: it cannot be renamed.
     """
     try:
-        made.rename(place)  # at once: there is no moment between looking and renaming
+        made.rename(path)  # atomic: nothing can happen between a check and the renaming
     except OSError as error:
         if error.errno in _TAKEN:
-            raise FileExistsError(error.errno, "is there already", str(place)) from None
+            raise FileExistsError(error.errno, "already exists", str(path)) from None
         raise
 
 
 @contextmanager
-def _told_by(place: Path) -> Iterator[None]:
-    """Errors by the name that the user knows, not by that of a temporary file."""
+def _errors_named(path: Path) -> Iterator[None]:
+    """Report errors with the path that the user knows, not with that of a temporary file."""
     try:
         yield
     except OSError as error:
-        if place.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a folder where a file is due", str(place)) from None
-        raise type(error)(error.errno, error.strerror or str(error), str(place)) from None
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a folder; a file is needed", str(path)) from None
+        raise type(error)(error.errno, error.strerror or str(error), str(path)) from None
 
 
 def _mode(file: Path) -> int:

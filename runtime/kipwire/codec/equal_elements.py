@@ -1,7 +1,7 @@
-"""Array elements many at a time: structs that have their lengths and counts in common are rows of one `struct` format.
+"""Reads equal array elements many at a time: structs with the same lengths and counts share one `struct` format.
 
-Classes whose fields are numbers, flags, uuids, compact texts and compact arrays of numbers have rows. They are tried on
-long arrays; what is not alike is read one by one.
+It serves classes whose fields are numbers, flags, uuids, compact texts and compact arrays of numbers, and is tried on
+long arrays; elements that differ are read one by one.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from kipwire.structs import Field, Struct
 
 MANY = 24
-"""Elements from which on it pays to look for rows, of structs of no fixed width."""
+"""The shortest array that is worth a try, for structs without a fixed width."""
 _MOST = 256
-"""Rows taken at once: it bounds what a try costs that fails late."""
+"""The most elements read at once: it bounds the cost of a try that fails late."""
 
 
-class Rows:
+class EqualElements:
     """Reads neighbours that are alike, for one struct.
 
     Its fields are codes here: one of the `struct` module, `*` and such a code for an array, `bool`, `uuid` or `text`.
@@ -80,7 +80,7 @@ class Rows:
         return rows, count, end
 
     def _sizes(self, data: bytes, pos: int) -> tuple[list[tuple[int, int]], int] | None:
-        """Where each size of the first element stands, and its byte, down to an empty tag section; where it ends.
+        """The position and the byte of each size in the first element, with an empty tag section; and its end.
 
         None if one of them is null or has a second byte.
         """
@@ -137,9 +137,9 @@ class Rows:
         return values
 
 
-def rows_of(cls: type[Struct]) -> Rows:
-    """The rows of a generated class whose fields all have a code; its tag section must know no field."""
-    return Rows([_code(field) for field in cls.FIELDS], flexible=cls.FLEXIBLE)
+def equal_elements_of(cls: type[Struct]) -> EqualElements:
+    """The reader for a generated class whose fields all have a code, and whose tag section has no known field."""
+    return EqualElements([_code(field) for field in cls.FIELDS], flexible=cls.FLEXIBLE)
 
 
 def _code(field: Field) -> str:
