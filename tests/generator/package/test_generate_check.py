@@ -191,7 +191,7 @@ def test_folders_and_files_in_the_wrong_place_are_named(specs: Path, package: Pa
     (package / "bar/v0.py").mkdir(parents=True)
     (package / "foo_request").write_text("a file")
     reasons = {obstacle.path: obstacle.reason for obstacle in planned(specs, package).obstacles}
-    assert "folder where a file is due" in reasons["bar/v0.py"]
+    assert "is a folder, not a file" in reasons["bar/v0.py"]
     assert "foo_request, which is a file" in reasons["foo_request/v0.py"]
 
 
