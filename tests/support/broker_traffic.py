@@ -65,7 +65,7 @@ def captured(port: int, file: Path) -> Iterator[bool]:
 
 
 def change_topics(address: str) -> None:
-    """Make topics, give them more partitions and other configuration, remove one for good and one to make it anew."""
+    """Make topics, give them more partitions and other configuration, remove one for good and one to make it again."""
     with admin_client(address) as admin:
         first = {"retention.ms": "86400000", "max.message.bytes": "2000000"}
         admin.create_topics(
@@ -181,7 +181,7 @@ def send_in_transactions(address: str, group: str) -> tuple[list[Sent], list[Sen
 
 
 def consume(address: str, group: str, topics: Sequence[str], every: int) -> int:
-    """Read topics to their ends as a member of a group that commits after every so many records; how many it read."""
+    """Read topics to their ends as a member of a group that commits at regular numbers of records; how many it read."""
     consumer = KafkaConsumer(
         *topics,
         bootstrap_servers=address,

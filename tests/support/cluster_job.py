@@ -1,7 +1,7 @@
 """A job on a cluster whose workers have no kipwire of their own: `cluster_job.py MASTER WHEEL LOGS`; prints JSON.
 
 MASTER is that of a classic session, or `connect` for a Spark Connect server in this process. WHEEL is given to the
-workers the way that docs/spark.md tells.
+workers as docs/spark.md describes.
 """
 
 from __future__ import annotations
