@@ -202,5 +202,5 @@ def test_older_fetch_responses_name_their_topic() -> None:
 
 def test_message_without_records_is_refused() -> None:
     message = kafka_messages.message("HeartbeatRequest", 4)()
-    with pytest.raises(ValueError, match="HeartbeatRequest carries no record batches; ProduceRequest"):
+    with pytest.raises(ValueError, match="HeartbeatRequest has no record batches; ProduceRequest"):
         next(partitions(message))
