@@ -56,7 +56,7 @@ ROLES = {"bits": BITS, "size": SIZE, "checksum": CHECKSUM, "constant": CONSTANT}
 
 # What it knows of fields. A class whose fields say anything else is left to its generated code.
 KNOWN = frozenset("""
-    absent_if algorithm array bit bits compact default element encoding entity_type ignorable map_key name nullable owner
+    _compact absent_if algorithm array bit bits default element encoding entity_type ignorable map_key name nullable owner
     prefix present_if role same_length_as size_only_with sized sorted_by spec_name start struct tag type
     """.split())
 UNKNOWN = tuple(name for name in Field.__slots__ if name not in KNOWN)

@@ -306,7 +306,7 @@ def test_path_to_no_field_is_refused(fields: list[str], reason: str) -> None:
 
 
 def test_one_text_is_no_list_of_paths() -> None:
-    with pytest.raises(TypeError, match="not one text"):
+    with pytest.raises(TypeError, match="not one string"):
         columns.schema(MetadataResponse, "topics")
 
 

@@ -39,7 +39,7 @@ def first_column(stream: bytes) -> pa.Array:
 
 
 def renumbered(parts: tuple[Any, ...], count: int | None, first: int | None) -> tuple[Any, ...]:
-    """Parts of arrays as the kernel gets them, all of which say of another number of values or of another first one."""
+    """Parts of arrays as the kernel gets them, all with another number of values or another first one."""
     old_count, old_first, buffers, children = parts
     new = old_count if count is None else count, old_first if first is None else first
     return *new, buffers, [renumbered(child, count, first) for child in children]

@@ -20,7 +20,7 @@ from tests.support.subjects.column_examples import EXAMPLES, HeartbeatRequest, M
 
 
 def changed(path: str, value: Any) -> pa.StructArray:
-    """Rows of which the second has another value at a path."""
+    """Rows whose second one has another value at a path."""
     rows = columns.decode(MetadataResponse, [metadata().encode()] * 2).to_pylist()
     at = rows[1]
     *parents, last = path.split(".")
@@ -47,7 +47,7 @@ def changed(path: str, value: Any) -> pa.StructArray:
         (
             "topics.1.unknown_tagged_fields",
             [(5, b""), (5, b"a")],
-            "topics[1].unknown_tagged_fields: tag 5 stands",
+            "topics[1].unknown_tagged_fields: tag 5 appears",
         ),
     ],
 )

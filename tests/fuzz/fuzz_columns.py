@@ -2,7 +2,7 @@
 
     python -m tests.fuzz.fuzz_columns FOLDER --target bytes|ipc [--seconds 60] [--seed 0]
 
-The folder is that of fuzz_native.py. The last line tells how many inputs there were. A report of AddressSanitizer or
+The folder is that of fuzz_native.py. The last line says how many inputs there were. A report of AddressSanitizer or
 UBSan, or a difference from what the generated classes and `Record` do, ends the run with an exit status other than 0.
 """
 

@@ -229,7 +229,7 @@ def threads(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
             worker.start()
         while True:
             cls, data = chance.choice(pool)
-            derived: Any = type(cls.__name__, (cls,), {"__slots__": ()})  # of which all threads are the first to ask
+            derived: Any = type(cls.__name__, (cls,), {"__slots__": ()})  # a new class, which all threads use first
             message = derived.decode(data) if chance.random() < 0.2 else cls.decode(data)
             shared[:] = [message]
             with native_checks.alone(kernel):

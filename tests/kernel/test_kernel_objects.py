@@ -144,9 +144,9 @@ def test_only_what_the_kernel_made_itself_is_taken_for_its_own() -> None:
         assert native.kernel.serves(HeartbeatRequest)
         message = HeartbeatRequest(group_id="group")
         assert HeartbeatRequest.decode(message.encode()) == message
-        print("made anew")
+        print("made again")
     """
-    assert run(program) == "made anew"
+    assert run(program) == "made again"
 
 
 class _Taking:

@@ -126,7 +126,7 @@ def test_calls_with_what_is_no_message_are_errors(wrong: Any) -> None:
 # Whether it is in use.
 
 
-def told(environment: dict[str, str], before: str = "") -> str:
+def reported(environment: dict[str, str], before: str = "") -> str:
     """What a fresh interpreter says of the kernel, having used it."""
     program = (
         f"{before}\nfrom kipwire import native, Message"
@@ -148,17 +148,17 @@ def told(environment: dict[str, str], before: str = "") -> str:
 
 
 def test_environment_switches_the_kernel_off() -> None:
-    assert told({"KIPWIRE_NATIVE": "0"}) == "False KIPWIRE_NATIVE=0 switches it off"
+    assert reported({"KIPWIRE_NATIVE": "0"}) == "False KIPWIRE_NATIVE=0 switches it off"
 
 
 def test_all_works_in_silence_without_a_built_kernel() -> None:
     missing = "import sys; sys.modules['kipwire._kernel'] = None"
-    assert told({}, missing).startswith("False it is not built for this Python: ")
+    assert reported({}, missing).startswith("False it is not built for this Python: ")
 
 
 @needs_kernel
 def test_kernel_is_used_where_it_is_built() -> None:
-    assert told({}).startswith("True it is built: ")
+    assert reported({}).startswith("True it is built: ")
     assert all(KERNEL.serves(import_module(one).message(name, version)) for one, name, version in EVERY_CLASS)
 
 

@@ -165,7 +165,7 @@ WRONG_BYTES = {
     "a null list of headers": (RECORDS, 8, "01", "records[0].headers", 8),
     "more headers than there can be": (RECORDS, 8, "7e", "records[0].headers[2]", 15),
     "a delta longer than needed": (RECORDS, 2, "8000", "records[0].timestamp_delta", 2),
-    "a header key that is no text": (RECORDS, 10, "ff", "records[0].headers[0].key", 10),
+    "a header key that is not text": (RECORDS, 10, "ff", "records[0].headers[0].key", 10),
 }
 
 

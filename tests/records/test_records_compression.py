@@ -60,7 +60,7 @@ def test_limit_holds_to_the_byte(codec: Compression) -> None:
 def test_data_that_is_cut_short_is_refused(codec: Compression) -> None:
     data = compress(codec, PLAIN[:5000])
     for size in range(len(data)):
-        if codec == "snappy" and size == 16:  # blocks may end behind any of them, also behind none
+        if codec == "snappy" and size == 16:  # blocks may end after any of them, also after none
             continue
         with pytest.raises(CompressedDataError):
             decompress(codec, data[:size], len(PLAIN))
@@ -145,7 +145,7 @@ def test_lz4_header_checksum_is_right_for_longer_headers() -> None:
 
 
 def test_zstd_of_a_stream_is_read() -> None:
-    # A frame that does not tell its size, as Java writes it: raw, repeated and last block.
+    # A frame that does not declare its size, as Java writes it: raw, repeated and last block.
     blocks = [(0, b"abc"), (1, b"x"), (0, b"")]
     sizes = (3, 1000, 0)
     data = ZSTD_HEADER
@@ -155,7 +155,7 @@ def test_zstd_of_a_stream_is_read() -> None:
 
 
 def bomb(codec: Compression, mebibytes: int) -> bytes:
-    """A small piece of data that decompresses to so many mebibytes of zeros, and then is cut short or ends."""
+    """Little data that decompresses to a number of mebibytes of zeros, and then is cut short or ends."""
     if codec == "gzip":
         stream = zlib.compressobj(wbits=31)
         return b"".join(stream.compress(bytes(1 << 20)) for _ in range(mebibytes)) + stream.flush()
@@ -190,7 +190,7 @@ try:
 except CompressedDataError as error:
     print(peak() - before, error)
 """
-"""Prints how many MiB more memory it took to find out that the data is too much for so many MiB."""
+"""Prints how many MiB more memory it took to find that the data exceeds a limit in MiB."""
 
 
 def defuse(codec: Compression, data: bytes, mebibytes: int) -> tuple[int, str]:
@@ -200,7 +200,7 @@ def defuse(codec: Compression, data: bytes, mebibytes: int) -> tuple[int, str]:
     return int(grown), reason.strip()
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell a process's peak memory")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not report a process's peak memory")
 @every_codec
 def test_bombs_take_no_more_memory_than_allowed(codec: Compression) -> None:
     data = bomb(codec, 64)
@@ -211,7 +211,7 @@ def test_bombs_take_no_more_memory_than_allowed(codec: Compression) -> None:
     assert (grown >= 50, reason) == (True, "nothing")  # so it would have been seen
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell a process's peak memory")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not report a process's peak memory")
 @every_codec
 def test_lies_about_sizes_cost_nothing(codec: Compression) -> None:
     lies = {

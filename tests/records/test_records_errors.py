@@ -1,4 +1,4 @@
-"""What is wrong with bytes or values has a defined answer: an error with its place, or a clean end."""
+"""What is wrong with bytes or values has a defined answer: an error with its location, or a clean end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sealed(batch: bytes) -> bytes:
 
 
 def batch_of(section: bytes, count: int, codec: int = 0) -> bytes:
-    """A batch with that section of records, whatever it is."""
+    """A batch with any bytes as its section of records."""
     header = with_bytes(with_bytes(GOOD[:HEADER], 57, count.to_bytes(4, "big", signed=True)), 22, bytes((codec,)))
     return sealed(header + section)
 
@@ -66,10 +66,10 @@ WRONG_BYTES: dict[str, tuple[bytes, str, int, str]] = {
     "unknown codec": (
         batch_of(GOOD[HEADER:], 20, codec=5), "attributes", 21, "unknown compression 5; known are 0 to 4"
     ),
-    "too many records told": (
+    "too many records declared": (
         batch_of(GOOD[HEADER:], 21), "records_count", 57, "the batch declares 21 records, but has 20"
     ),
-    "too few records told": (
+    "too few records declared": (
         batch_of(GOOD[HEADER:], 19), "records_count", 57, "the batch declares 19 records, but has 20"
     ),
     "negative count": (
@@ -228,7 +228,7 @@ SMALLEST_RECORD = bytes.fromhex("0c 00 00 00 01 01 00")
 
 
 def record_of_headers(count: int) -> bytes:
-    """A record with so many of the smallest headers: no key, and null."""
+    """A record with a number of the smallest headers: no key, and null."""
     body = b"\0\0\0\x01\x01" + write_varint(count << 1) + b"\0\x01" * count
     return write_varint(len(body) << 1) + body
 

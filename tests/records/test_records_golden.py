@@ -44,7 +44,7 @@ def headers_of(record: dict[str, Any]) -> list[tuple[str, bytes | None]]:
 
 
 def java_records(records: list[dict[str, Any]]) -> list[Record]:
-    """The records as Java's classes tell them."""
+    """The records as Java's classes report them."""
     return [
         Record(
             offset=record["offset"],
@@ -58,7 +58,7 @@ def java_records(records: list[dict[str, Any]]) -> list[Record]:
 
 
 def batches_of_lines() -> Iterator[tuple[dict[str, Any], int]]:
-    """What Java tells of each batch and each entry, and its magic, over all lines in order."""
+    """What Java reports of each batch and each entry, and its magic, over all lines in order."""
     for line in GOLDEN:
         if line["magic"] == 2:
             for fields, _ in golden_batches(line):
@@ -142,7 +142,7 @@ def check_entry(batch: RecordBatch, entry: dict[str, Any]) -> None:
 def test_formats_may_be_mixed_in_one_buffer() -> None:
     data = b"".join(bytes.fromhex(line["hex"]) for line in GOLDEN)
     found = [(batch.magic, batch.crc, batch.records) for batch in read_batches(data)]
-    assert found == [(magic, told["crc"], java_records(told["records"])) for told, magic in batches_of_lines()]
+    assert found == [(magic, ours["crc"], java_records(ours["records"])) for ours, magic in batches_of_lines()]
 
 
 def given_to_java(fields: dict[str, Any]) -> dict[str, Any]:
@@ -168,8 +168,8 @@ def given_to_java(fields: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("label", "fields", "data"), BATCHES, ids=[label for label, _, _ in BATCHES])
 def test_batches_are_written_as_java_writes_them(label: str, fields: dict[str, Any], data: bytes) -> None:
-    told = [{**one, "timestamp": fields["baseTimestamp"] + one["timestampDelta"]} for one in fields["records"]]
-    written = write_batch(java_records(told), **given_to_java(fields))
+    expected = [{**one, "timestamp": fields["baseTimestamp"] + one["timestampDelta"]} for one in fields["records"]]
+    written = write_batch(java_records(expected), **given_to_java(fields))
     if fields["compression"] == "none":
         assert written == data
     else:

@@ -1,4 +1,4 @@
-"""The places in batches that are read without decoding one are those of the specs."""
+"""The positions in batches that are read without decoding one are those of the specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch at another place of the log is the same batch: its records, its checksum, everything but the offsets."""
+"""A batch at another offset of the log is the same batch: its records, its checksum, everything but the offsets."""
 
 from __future__ import annotations
 

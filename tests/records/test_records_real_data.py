@@ -83,8 +83,8 @@ def test_records_of_all_codecs_are_those_that_were_produced() -> None:
         for batch in read_segment(segment(f"orders-{partition}")):
             for record in batch.records:
                 if (record.value or b"").startswith(b"{"):
-                    told = json.loads(record.value or b"")
-                    found[told["codec"] or "none", told["id"]] = (record, batch.compression)
+                    sent = json.loads(record.value or b"")
+                    found[sent["codec"] or "none", sent["id"]] = (record, batch.compression)
     assert len(found) == 5 * sum(1 for i in range(200) if i % 11 or not i % 5)
     for (codec, number), (record, compression) in found.items():
         assert compression == codec
@@ -202,5 +202,5 @@ def test_older_fetch_responses_name_their_topic() -> None:
 
 def test_message_without_records_is_refused() -> None:
     message = kafka_messages.message("HeartbeatRequest", 4)()
-    with pytest.raises(ValueError, match="HeartbeatRequest carries no record batches; ProduceRequest"):
+    with pytest.raises(ValueError, match="HeartbeatRequest has no record batches; ProduceRequest"):
         next(partitions(message))

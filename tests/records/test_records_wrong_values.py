@@ -1,4 +1,4 @@
-"""Records that cannot be written are refused with their places; so is what needs a library that is missing."""
+"""Records that cannot be written are refused with their locations; so is what needs a library that is missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WRONG_VALUES: dict[str, tuple[Callable[[], object], str, str]] = {
     "no base offset": (lambda: write_batch([]), "base_offset", "a batch without records needs one"),
     "offsets descend": (lambda: write_batch(RECORDS[::-1]), "records[1].offset", "18 is not above 19"),
     "offset twice": (lambda: write_batch([OLD[0], OLD[0]]), "records[1].offset", "5 is not above 5"),
-    "base offset behind a record": (lambda: write_batch(OLD, base_offset=6), "base_offset", "6 is behind the first"),
+    "base offset after a record": (lambda: write_batch(OLD, base_offset=6), "base_offset", "6 is after the first"),
     "batch ends before a record": (
         lambda: write_batch(OLD, last_offset_delta=3), "last_offset_delta", "3 is before the last record: 4"
     ),

@@ -1,4 +1,4 @@
-"""Both sides of a connection: what comes is told frame by frame, and what cannot be is an error with its place."""
+"""Both sides of a connection: input becomes events frame by frame, and invalid bytes are an error with its location."""
 
 from __future__ import annotations
 
@@ -480,7 +480,7 @@ def test_fields_that_a_version_lacks_are_dropped_from_the_answer(version: int) -
     assert getattr(answer, "throttle_time_ms", 7) == 7
 
 
-# However the bytes come, and whatever is in them.
+# For every way of splitting the bytes, and for all contents.
 
 
 FRAMES = [
@@ -492,8 +492,8 @@ FRAMES = [
 ]
 
 
-def told(connection: ServerConnection, chunks: list[bytes]) -> Iterator[object]:
-    """All that a connection tells of a stream, one way or the other."""
+def reported(connection: ServerConnection, chunks: list[bytes]) -> Iterator[object]:
+    """Everything that a connection reports of a stream, as events or errors."""
     try:
         for chunk in chunks:
             connection.receive_data(chunk)
@@ -508,7 +508,7 @@ def told(connection: ServerConnection, chunks: list[bytes]) -> Iterator[object]:
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
-    """A stream, whole and in chunks; its end may be missing, or something else stand there."""
+    """A stream, whole and in chunks; its end may be missing or replaced."""
     data = sized(*draw(st.lists(st.sampled_from(FRAMES), max_size=5)))
     data += draw(st.sampled_from([b"", b"", b"\0\0", b"\0\0\0\x20abc", b"GET / HTTP/1.1", b"\0\0\0\3abc", b"\xff" * 5]))
     cuts = sorted(draw(st.lists(st.integers(0, len(data)), max_size=8)))
@@ -519,9 +519,9 @@ def streams(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
 @given(streams())
 def test_any_split_of_the_bytes_gives_the_same_events(stream: tuple[bytes, list[bytes]]) -> None:
     data, chunks = stream
-    whole = list(told(ServerConnection(REGISTRY), [data]))
-    assert list(told(ServerConnection(REGISTRY), chunks)) == whole
-    assert list(told(ServerConnection(REGISTRY), [bytes([byte]) for byte in data])) == whole
+    whole = list(reported(ServerConnection(REGISTRY), [data]))
+    assert list(reported(ServerConnection(REGISTRY), chunks)) == whole
+    assert list(reported(ServerConnection(REGISTRY), [bytes([byte]) for byte in data])) == whole
 
 
 @settings(deadline=None)

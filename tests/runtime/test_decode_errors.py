@@ -120,7 +120,7 @@ def test_error_tells_path_offset_and_reason(data: str, text: str) -> None:
 
 
 def fetch_request(tags: str) -> tuple[bytes, int]:
-    """A FetchRequest v17 with this tag section, and where the section stands."""
+    """A FetchRequest v17 with this tag section, and the position of the section."""
     body = kafka_messages.message("FetchRequest", 17)().encode()[:-1]
     return body + raw(tags), len(body)
 
@@ -224,7 +224,7 @@ def filled(cls: type[Struct]) -> Any:
 
 
 STEPS_OF_FEW_BYTES = 2000
-"""Steps of Python that refusing a few bytes may take, whatever they promise; and for each byte of many:"""
+"""Steps of Python that refusing a few bytes may take, regardless of declared lengths; and for each byte of many:"""
 STEPS_OF_A_BYTE = 100
 
 HOSTILE = [

@@ -22,7 +22,7 @@ FETCH_RESPONSE: Any = import_module("kafka_messages.fetch_response.v16")
 
 
 class Number:
-    """Something that stands for a number without being an `int`."""
+    """Something that can be used as a number without being an `int`."""
 
     def __index__(self) -> int:
         return 7
@@ -189,7 +189,7 @@ def test_first_wrong_value_is_named() -> None:
 
 ACCEPTED: list[tuple[str, Any, Any]] = [
     ("True for 1", broker(port=True), broker(port=1)),
-    ("a number that is no int", broker(port=Number()), broker(port=7)),
+    ("a number that is not an int", broker(port=Number()), broker(port=7)),
     ("1 for True", topic(is_internal=1), topic(is_internal=True)),
     ("0 for False", topic(is_internal=0), topic(is_internal=False)),
     ("True for 1.0", QUOTA.ClientQuotaRecord(value=True), QUOTA.ClientQuotaRecord(value=1.0)),

@@ -75,12 +75,12 @@ ALIKE: dict[str, Callable[[int], Struct]] = {
     "arrays of three": partition,
     "arrays of one, two and none": lambda i: partition(i, 2, 1),
     "arrays of five": lambda i: partition(i, 5, 4, 5),
-    "arrays as long as one byte can tell": lambda i: partition(i, 126, 126, 126),
+    "arrays as long as one byte can declare": lambda i: partition(i, 126, 126, 126),
     "arrays one longer": lambda i: partition(i, 127, 127, 127),
     "empty texts": lambda i: OffsetCommitRequestPartition(partition_index=i, committed_offset=i << 40),
     "nulls": lambda i: OffsetCommitRequestPartition(partition_index=i, committed_metadata=None),
     "texts of several bytes a character": lambda i: broker(i, "höst", "räck"),
-    "texts as long as one byte can tell": lambda i: broker(i, "h" * 126, "r"),
+    "texts as long as one byte can declare": lambda i: broker(i, "h" * 126, "r"),
     "texts one longer": lambda i: broker(i, "h" * 127, "r"),
     "texts and flags": lambda i: OpData(key="quota", value=i / 3, remove=i % 2 == 0),
     "classic lengths": lambda i: ClassicBroker(node_id=i, host="host", port=i),
@@ -97,7 +97,7 @@ def test_neighbours_that_are_alike_are_read_and_written_as_they_are_alone(make: 
         write_elements(cls, items, parts.append)
         data = b"".join(parts)
         assert data == one_by_one(items)
-        read, end = read_structs(cls, b"before" + data + b"behind", 6, count)
+        read, end = read_structs(cls, b"before" + data + b"after", 6, count)
         assert (read, end) == (items, 6 + len(data))
         assert read == read_one_by_one(cls, data, count)
 

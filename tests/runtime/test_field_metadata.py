@@ -35,12 +35,12 @@ def abouts(fields: tuple[FieldSpec, ...], version: int) -> Iterator[tuple[str, s
 
 
 def attributes(spec: MessageSpec, version: int) -> dict[str, str]:
-    """By the name of each field that is no word of a text: that of its attribute, which docstrings have instead."""
+    """The attribute's name, which docstrings use, by the name of each field that is not an ordinary word."""
     every = (*spec.fields, *(field for struct in spec.structs for field in struct.fields))
     present = [field for field in every if version in field.versions and not field.wire.is_computed]
-    told = {field.wire.presence_bit for field in present}
+    presence_bits = {field.wire.presence_bit for field in present}
     names = [name for field in present for name in [bit.name for bit in field.wire.bits] or [field.name]]
-    return {name: attribute_name(name) for name in names if name not in told and "_" in attribute_name(name)}
+    return {name: attribute_name(name) for name in names if name not in presence_bits and "_" in attribute_name(name)}
 
 
 def check_abouts(cls: type[Struct], spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int) -> int:

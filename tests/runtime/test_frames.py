@@ -22,7 +22,7 @@ RESPONSE = kafka_messages.encode_response(MetadataResponse(controller_id=1), 7)
 REFUSED = bytes.fromhex("00000007 0023 00000001 0012 0000 0005")
 """What brokers answer to ApiVersions in a version that they do not know (KIP-511)."""
 SURPLUS = kafka_messages.encode_request(kafka_messages.request(51, 0)(), 3, "rdkafka") + b"\0"
-"""AlterUserScramCredentials v0 as librdkafka writes it: the tag section of the body stands there twice."""
+"""AlterUserScramCredentials v0 as librdkafka writes it: the tag section of the body is there twice."""
 
 
 def refused(frame: bytes, *asked: Any) -> Any:
@@ -83,7 +83,7 @@ def test_errors_of_frames_survive_a_pickle() -> None:
     assert (type(error), error.api_key, error.correlation_id) == (kipwire.LeftOverError, 51, 3)
 
 
-# What is no frame.
+# What is not a frame.
 
 
 @pytest.mark.parametrize(

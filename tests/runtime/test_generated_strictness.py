@@ -88,8 +88,8 @@ REFUSED = [
     ("over-long UTF-8", "Worked", 0, "00 0002 c080 00000000 ff 00000000", "text", 3),
     ("UTF-8 beyond the last character", "Worked", 1, "00 05 f4908080 01 ff 01 00", "text", 2),
     ("text of an array that is not UTF-8", "Sequences", 1, "01 02 02 ff 01 01 01 01 00", "texts[0]", 3),
-    ("a byte behind the message", "Worked", 1, "00 01 01 ff 01 00 00", "", 6),
-    ("bytes behind a message without fields", "NoFields", 0, "aabb", "", 0),
+    ("a byte after the message", "Worked", 1, "00 01 01 ff 01 00 00", "", 6),
+    ("bytes after a message without fields", "NoFields", 0, "aabb", "", 0),
 ]  # fmt: skip
 
 

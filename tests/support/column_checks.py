@@ -45,7 +45,7 @@ def by_kernel() -> Way:
 
 
 def check_columns(way: Way, cls: type[Message], data: list[bytes | None]) -> None:
-    """Every message has the values, the verdict and the bytes that it has by itself, whatever stands around it."""
+    """Every message has the values, the verdict and the bytes that it has by itself, whatever its neighbours are."""
     expected, written = [], []
     for one in data:
         message = _decoded(cls, one)
@@ -132,7 +132,7 @@ def bits(value: Any) -> Any:
 
 
 def holds_nothing_else(array: pa.Array) -> bool:
-    """Whether no array within has more elements than its offsets tell of, such as those of a broken message."""
+    """Whether no array within has more elements than its offsets cover, such as those of a broken message."""
     if pa.types.is_struct(array.type):
         return all(
             len(child) == len(array) and holds_nothing_else(child)

@@ -12,7 +12,7 @@ from kipgen import cli
 
 
 class Done(NamedTuple):
-    """What a call left behind."""
+    """The result of a call."""
 
     returncode: object
     stdout: str

@@ -68,12 +68,12 @@ def stream_of(array: pa.Array, chance: random.Random) -> bytes:
 
 
 def damage(stream: bytes, chance: random.Random) -> bytes:
-    """The stream with some faults: any bytes, and enormous lengths, offsets and sizes where one of those stands."""
+    """The stream with some faults: any bytes, and enormous lengths, offsets and sizes in their positions."""
     result = bytearray(stream)
     for _ in range(chance.choice((0, 1, 1, 1, 2, 3))):
         at = chance.randrange(len(result))
         if chance.random() < 0.7:
-            at -= at % 8  # where numbers of 64 bits stand
+            at -= at % 8  # the positions of 64-bit numbers
             enormous = chance.choice(ENORMOUS)
             result[at : at + len(enormous)] = enormous
         else:
@@ -116,7 +116,7 @@ def check(convert: Check, cls: type[Message], stream: bytes) -> None:
 
 
 def outcome(convert: Check, cls: type[Message], stream: bytes, *, by_kernel: bool) -> list[str]:
-    """What becomes of a stream's columns, of which there are none where pyarrow does not read it.
+    """The result for a stream's columns; there are none if pyarrow does not read it.
 
     Any other error than those that columns promise goes on.
     """

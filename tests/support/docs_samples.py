@@ -16,7 +16,7 @@ RUN = ("python", "sh", "console")
 """Python, commands that must succeed, and sessions that must look as they are shown."""
 SHOWN = ("json", "mermaid", "text", "toml", "yaml")
 NOT_RUN = "# not run: "
-"""How a sample begins that cannot be run, with the reason behind it."""
+"""How a sample begins that cannot be run, with the reason after it."""
 
 _FENCE = re.compile(r"^```(?P<language>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "\x1e"

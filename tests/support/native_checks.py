@@ -43,9 +43,9 @@ def check_decode(kernel: ModuleType, cls: type[Message], data: bytes) -> Message
     expected = _result(PYTHON["decode"], cls, data)
     found = _result(kernel.decode, cls, data)
     _expect_same(found, expected, f"{cls.NAME} v{cls.VERSION}: {data.hex()}")
-    before, behind = b"\x01" * 3, b"\x00\x01"
-    expected_read = _result(PYTHON["read"], cls, before + data + behind, 3)
-    found_read = _result(kernel.read, cls, before + data + behind, 3)
+    before, after = b"\x01" * 3, b"\x00\x01"
+    expected_read = _result(PYTHON["read"], cls, before + data + after, 3)
+    found_read = _result(kernel.read, cls, before + data + after, 3)
     _expect_same(found_read, expected_read, f"read {cls.NAME} v{cls.VERSION}: {data.hex()}")
     return found if isinstance(found, Message) else None
 
@@ -56,7 +56,7 @@ def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
     Args:
         kernel: the compiled module.
         message: any, also one that cannot be written.
-        usual: whether all values are of the very types of their attributes; then the kernel must not give up.
+        usual: whether all values have exactly the types of their attributes; then the kernel must serve them.
     """
     before = content(message)
     data, size = _result(kernel.encode, message), _result(kernel.encoded_size, message)
@@ -218,14 +218,14 @@ ODD: tuple[Any, ...] = (
     *(dict.fromkeys(range(300, 0, -1), b""), {99: bytearray(b"z")}),
     *(uuid.UUID(int=0), uuid.UUID(int=2**128 - 1), uuid.uuid4()),
 )
-"""Values of many types, each of which most fields cannot carry."""
+"""Values of many types; most fields cannot carry them."""
 
 
 ODD_ERRORS = (AttributeError, TypeError, ValueError)
 
 
 def _result(function: Callable[..., Any], *arguments: object, errors: tuple[type[Exception], ...] = ()) -> Any:
-    """What the function returns; None if the kernel gives up, or where there is an error as kipwire's own are.
+    """What the function returns; None if the kernel does not serve it, or raises one of kipwire's errors.
 
     Any other is a defect, unless it is one of `errors`.
     """

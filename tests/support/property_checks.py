@@ -35,7 +35,7 @@ EXAMPLES = int(os.environ.get("KIPWIRE_EXAMPLES", "4"))
 
 
 class _Index:
-    """A number that is no `int`."""
+    """A number that is not an `int`."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -75,7 +75,7 @@ _ODD: tuple[tuple[Any, ...], ...] = (
 )
 
 ANYTHING: SearchStrategy[Any] = st.sampled_from([value for values in _ODD for value in values])
-"""Values of many types, each of which most fields cannot carry."""
+"""Values of many types; most fields cannot carry them."""
 
 ANY_TAG = st.sampled_from([0, 1, 7, 127, 128, 2**31 - 1, 2**31, -1, 1.0, 300.0, "a", None, True, b"a", (1,)])
 """Tags, and what is none."""
@@ -106,8 +106,8 @@ def check_round_trip(message: Message) -> None:
     assert same_message(decoded, message)
     assert decoded.encode() == data
     assert decoded.encoded_size() == len(data)
-    behind = b"" if cls.TYPE == "layout" else b"\xff\x00"  # a record format may take all bytes that are left
-    read, end = cls.read(b"\xff\x80\x00" + data + behind, 3)
+    after = b"" if cls.TYPE == "layout" else b"\xff\x00"  # a record format may take all bytes that are left
+    read, end = cls.read(b"\xff\x80\x00" + data + after, 3)
     assert end == len(data) + 3
     assert same_message(read, message)
     assert same_message(cls.decode(memoryview(bytearray(data))), message)  # type: ignore[arg-type]
@@ -158,7 +158,7 @@ def check_copies(message: Message) -> None:
 
 
 def check_truncations(message: Message) -> None:
-    """No proper beginning of a message is a message: each is refused, with a place within it."""
+    """No proper beginning of a message is a message: each is refused, with a location within it."""
     cls = type(message)
     data = message.encode()
     for size in range(len(data)):
@@ -172,7 +172,7 @@ def check_truncations(message: Message) -> None:
 
 
 def check_any_bytes(cls: type[Message], data: bytes) -> None:
-    """Bytes are refused with a place, or are a message that can be written and read again."""
+    """Bytes are refused with a location, or are a message that can be written and read again."""
     try:
         message = cls.decode(data)
     except DecodeError as error:
@@ -185,13 +185,13 @@ def check_any_bytes(cls: type[Message], data: bytes) -> None:
 
 
 def check_many_bytes(cls: type[Message], faulty: list[bytes]) -> None:
-    """As `check_any_bytes`, for each; one example stands for many, as making examples takes most of the time."""
+    """As `check_any_bytes`, for each; one example represents many, as making examples takes most of the time."""
     for data in faulty:
         check_any_bytes(cls, data)
 
 
 def check_decode_error(error: DecodeError, cls: type[Message], data: bytes) -> None:
-    """A DecodeError tells the message, a place within the bytes and a reason, and survives pickling."""
+    """A DecodeError has the message, a location within the bytes and a reason, and survives pickling."""
     assert (error.message, error.version) == (cls.NAME, cls.VERSION)
     assert 0 <= error.offset <= len(data)
     assert error.reason

@@ -17,7 +17,7 @@ INT64 = range(-(2**63), 2**63)
 
 
 def check_records(way: Any, batches: Iterable[RecordBatch]) -> int:
-    """Every batch has the records, or the error, that it has by itself, whatever stands around it.
+    """Every batch has the records, or the error, that it has by itself, whatever its neighbours are.
 
     Args:
         way: `KernelRecords`, `PythonRecords`, or a function that makes such an object.
@@ -67,13 +67,13 @@ def rows_of(number: int, records: list[Record]) -> list[dict[str, Any]]:
 
 
 def batch_of(section: bytes, count: int, **fields: Any) -> RecordBatch:
-    """A batch with these bytes as its records, whatever they are; its checksum is right."""
+    """A batch with any bytes as its records; its checksum is right."""
     (batch,) = read_batches(BatchLayout(records=section, records_count=count, **fields).encode())
     return batch
 
 
 def random_batches(chance: random.Random) -> list[RecordBatch]:
-    """Some batches, of which about half are damaged behind their headers."""
+    """Some batches; about half are damaged after their headers."""
     batches = []
     for _ in range(chance.randrange(1, 6)):
         records = [_random_record(at, chance) for at in range(chance.randrange(6))]

@@ -60,7 +60,7 @@ def _overwritten(data: bytes, elements: list[Element], chance: random.Random) ->
 
 
 def _stretched(data: bytes, elements: list[Element], chance: random.Random) -> bytes:
-    """Text or bytes get longer, so that a size around them gets to an edge, and all sizes around them tell it."""
+    """Text or bytes get longer, so that a size around them gets to an edge, and all sizes around them declare it."""
     values = [one for one in elements if one.role == "value" and isinstance(one.value, (str, bytes))]
     if not values:
         return data

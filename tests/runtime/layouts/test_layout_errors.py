@@ -1,4 +1,4 @@
-"""Layouts in all their forms: exact bytes both ways, and wrong bytes and values refused with their places.
+"""Layouts in all their forms: exact bytes both ways, and wrong bytes and values refused with their locations.
 
 The package is generated from the specs in data/layouts.
 """
@@ -28,7 +28,7 @@ from tests.support.subjects.layout_examples import FRAME, NO_BITS, PAIRS, nulls,
 
 
 def end_of(read: Callable[[type[Message], bytes], int], cls: type[Message], data: bytes) -> int | None:
-    """Where the message ends that stands at the start of the bytes; None if there is none."""
+    """The end of the message at the start of the bytes; None if there is none."""
     try:
         end = read(cls, data)
     except (Malformed, IndexError, ValueError, struct.error):
@@ -201,11 +201,11 @@ def test_sets_are_written_in_order_and_stay_as_they_are(layouts: Classes) -> Non
 
 
 @pytest.mark.parametrize(
-    ("bits", "behind"), [("2b", "00"), ("28", "00000000"), ("2e", "0000"), ("22", "00000000")], ids=str
+    ("bits", "following"), [("2b", "00"), ("28", "00000000"), ("2e", "0000"), ("22", "00000000")], ids=str
 )
-def test_bit_may_tell_of_an_empty_value_that_is_never_written_so(layouts: Classes, bits: str, behind: str) -> None:
+def test_bit_may_tell_of_an_empty_value_that_is_never_written_so(layouts: Classes, bits: str, following: str) -> None:
     cls = layouts("Switches", 0)
-    message = cls.decode(raw(f"{bits} {NO_BITS} {behind}"))
+    message = cls.decode(raw(f"{bits} {NO_BITS} {following}"))
     assert message == cls(maybe=None, maybes=None)
     assert message.encode() == raw(f"2a {NO_BITS}")
 

@@ -40,12 +40,12 @@ WIDE = 1
 
 
 def rest_of(message: Message) -> bytes:
-    """What stands behind the size in Frames without leaves."""
+    """What follows the size in Frames without leaves."""
     return message.encode()[2 + 4 :]
 
 
 def of_size(layouts: Classes, version: int, size: int) -> Any:
-    """Frames of which so many bytes stand behind the size; more than some forms of it can say."""
+    """Frames with a number of bytes after the size; more than some forms of it can declare."""
 
     def made(version: int, content: int) -> Any:
         cls: Any = layouts("Frames", version)

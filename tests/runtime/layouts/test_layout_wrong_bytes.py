@@ -1,4 +1,4 @@
-"""Layouts: wrong bytes are refused with their places, and refusing them costs little."""
+"""Layouts: wrong bytes are refused with their locations, and refusing them costs little."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ WRONG: list[tuple[str, int, str, str]] = [
         "size_upacked64 at byte 2: is -1; a size must not be negative",
     ),
     ("Frames", 5, "0000 | ffff7f", "size_packed16 at byte 2: packed16 is a varint of more than 16 bits"),
-    # Constants, and sizes that stand there only together with another value.
+    # Constants, and sizes that are there only together with another value.
     ("Pairs", 0, "01", "version at byte 0: is 1; it must be 0"),
     ("Pairs", 1, "01 cafd", "magic at byte 1: is 51965; it must be 51966"),
     (
