@@ -24,7 +24,7 @@ import pyarrow as pa
 
 import kafka_messages
 from benchmarks.peers import WrongBytesError
-from benchmarks.report import Table, machine, markdown, show
+from benchmarks.reporting.report import Table, machine, markdown, show
 from benchmarks.timing import interleaved, median_ratio
 from kipwire import Message, columns, native
 from kipwire.columns import python_engine

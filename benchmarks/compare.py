@@ -19,11 +19,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from benchmarks import cold_start, everything, growth, memory, own_spec, plots, report
+from benchmarks import cold_start, everything, growth, memory, own_spec
 from benchmarks.bodies import ALIKE, SAMPLES, SIX
 from benchmarks.peers import OURS, PEERS, WrongBytesError, checked_codec
-from benchmarks.results import Comparison, Results
-from benchmarks.tables import tables
+from benchmarks.reporting import plots, report
+from benchmarks.reporting.results import Comparison, Results
+from benchmarks.reporting.tables import tables
 from benchmarks.timing import Sampler, interleaved_samples, sample
 from benchmarks.workers import LANGUAGES, Language, NotBuiltError, Worker, command, started
 from kipwire import native

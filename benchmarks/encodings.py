@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks import kip625
 from benchmarks.peers import OURS
-from benchmarks.report import Table, machine, show
+from benchmarks.reporting.report import Table, machine, show
 from benchmarks.timing import interleaved, median_ratio
 
 KIP_SIZES = (("fixed", 3216), ("variable (best case)", 1170), ("variable (worst case)", 4026))

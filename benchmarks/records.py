@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.peers import OURS, WrongBytesError
-from benchmarks.report import Table, machine, show
+from benchmarks.reporting.report import Table, machine, show
 from benchmarks.timing import interleaved, median_ratio
 from kipwire import native
 from kipwire.records import Record, read_batches, write_batch

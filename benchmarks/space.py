@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.report import Table, show
+from benchmarks.reporting.report import Table, show
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.record_batch.v2 import RecordBatch
 from kafka_records.records.v2 import Record, Records

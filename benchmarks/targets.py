@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.bodies import ALIKE, SIX
 from benchmarks.growth import PARTITIONS
 from benchmarks.peers import INTERPRETED, KAFKA_PYTHON, KIO, MSGPACK, NATIVE
-from benchmarks.results import Comparison, Results
+from benchmarks.reporting.results import Comparison, Results
 from benchmarks.timing import median_ratio
 from benchmarks.workers import GO, RUST
 

@@ -21,7 +21,7 @@ from statistics import median
 
 from pyspark.sql import SparkSession
 
-from benchmarks.report import Table, machine, markdown, show
+from benchmarks.reporting.report import Table, machine, markdown, show
 from benchmarks.spark import methods
 from benchmarks.spark.broken import WrongRowsError, measure_broken
 from benchmarks.spark.clock import Cost, cost_of

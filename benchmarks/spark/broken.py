@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
 import kipspark
-from benchmarks.report import Table
+from benchmarks.reporting.report import Table
 from benchmarks.spark.messages import COMMIT, write_messages
 from kipspark.cli import reason
 

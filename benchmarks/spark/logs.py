@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.report import Table
+from benchmarks.reporting.report import Table
 from benchmarks.spark.clock import Cost, cost_of, peak_memory
 from kipwire.records import Record, write_batch
 

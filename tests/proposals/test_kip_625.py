@@ -9,7 +9,8 @@ import pytest
 
 import kafka_messages
 import proposals
-from benchmarks import encodings, kip625, report
+from benchmarks import encodings, kip625
+from benchmarks.reporting import report
 from kipwire import DecodeError, EncodeError
 from proposals.too_small import v0 as narrow
 from proposals.too_small import v2 as wide

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import report, space
+from benchmarks import space
+from benchmarks.reporting import report
 from kipwire import DecodeError, EncodeError
 from kipwire.producer_sequence import next_epoch, next_sequence
 from proposals.compressed_message_set.v2 import CompressedMessageSet

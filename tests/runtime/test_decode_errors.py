@@ -283,6 +283,17 @@ def test_cost_of_refusing_much_grows_no_faster_than_the_input(name: str, version
     assert cost.memory < 100 * len(data) + 100_000
 
 
+def memory_of_trying(cls: type[Message], data: bytes) -> int:
+    """How much memory, as `tracemalloc` sees it, decoding takes that may fail; an error is within the data."""
+    tracemalloc.reset_peak()
+    before = tracemalloc.get_traced_memory()[0]
+    try:
+        cls.decode(data)
+    except DecodeError as error:
+        assert 0 <= error.offset <= len(data)
+    return tracemalloc.get_traced_memory()[1] - before
+
+
 @pytest.mark.parametrize(("name", "version"), sorted({*EVERY_LATEST, *EVERY_FIRST}), ids=str)
 def test_enormous_lengths_anywhere_in_a_message_cost_little(name: str, version: int) -> None:
     cls = kafka_messages.message(name, version)
@@ -292,12 +303,7 @@ def test_enormous_lengths_anywhere_in_a_message_cost_little(name: str, version: 
         for at in range(len(data)):
             for enormous in (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\x7f\xff"):
                 hostile = data[:at] + enormous + data[at + len(enormous) :]
-                tracemalloc.reset_peak()
-                before = tracemalloc.get_traced_memory()[0]
-                try:
-                    cls.decode(hostile)
-                except DecodeError as error:
-                    assert 0 <= error.offset <= len(hostile)
-                assert tracemalloc.get_traced_memory()[1] - before < 100 * len(hostile) + 100_000
+                most = 100 * len(hostile) + 100_000
+                assert any(memory_of_trying(cls, hostile) < most for _ in range(3)), "other threads take some, too"
     finally:
         tracemalloc.stop()

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kipwire import DecodeError, Message, UnsupportedVersionError
-from kipwire.description.walk import Element, walk
+from kipwire.description.elements import Element
+from kipwire.description.walk import walk
 from kipwire.enums import NamedNumber
 from kipwire.frames import class_of_answer
 from kipwire.messages import expect_end

@@ -8,8 +8,8 @@ from statistics import median
 from benchmarks.cold_start import BARE
 from benchmarks.growth import PARTITIONS
 from benchmarks.peers import INTERPRETED, NATIVE
-from benchmarks.report import Table
-from benchmarks.results import Comparison, Results
+from benchmarks.reporting.report import Table
+from benchmarks.reporting.results import Comparison, Results
 from benchmarks.targets import Verdict, verdicts
 from benchmarks.timing import median_ratio
 

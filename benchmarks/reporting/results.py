@@ -9,7 +9,7 @@ from benchmarks.bodies import Sample
 from benchmarks.cold_start import ColdStart
 from benchmarks.everything import Everything
 from benchmarks.growth import Line
-from benchmarks.report import Machine
+from benchmarks.reporting.report import Machine
 from benchmarks.timing import median_ratio
 
 

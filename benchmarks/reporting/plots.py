@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.bodies import SIX
 from benchmarks.growth import PARTITIONS
 from benchmarks.peers import INTERPRETED, NATIVE
-from benchmarks.results import Results
+from benchmarks.reporting.results import Results
 
 COLOURS = {
     INTERPRETED.name: "#7fb8cf",

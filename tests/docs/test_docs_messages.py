@@ -1,0 +1,152 @@
+"""Pages of messages: their examples, the forms of all versions, and where their links lead."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import kafka_messages
+from docs.site.byte_layout import boxes
+from docs.site.example import Example, example_of, examples
+from docs.site.messages import MessagePage
+from docs.site.plain_message import plain_message
+from docs.site.python_class import call, constructors
+from docs.site.real_messages import RealMessage, captured, real_messages
+from docs.site.related import kip_address, pairs, with_kip_links
+from docs.site.templating import breakable, highlighted, render
+from docs.site.versions_table import version_rows
+from docs.site.wire_forms import WireForm, wire_forms
+from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
+from kafka_messages.offset_delete_request.v0 import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from kipgen.resolve.wire import resolve
+from kipwire import convert
+from tests.support.places import ROOT
+from tests.support.subjects.site_specs import PROBE, kafka_specs, spec
+
+pytestmark = [
+    pytest.mark.same_without_kernel("pages come from specs; the bytes that they show are read by other tests"),
+    pytest.mark.xdist_group("docs_site"),  # the site is written and built once
+]
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, Example]:
+    names = {(folder, one.type, one.api_key): one.name for folder, one in kafka_specs() if one.api_key is not None}
+    return examples(real_messages(ROOT, names), kafka_messages.REGISTRY)
+
+
+def test_every_message_has_an_example_and_its_python_makes_the_bytes(shown: dict[str, Example]) -> None:
+    assert set(shown) == {name for name in kafka_messages.names() if kafka_messages.versions(name)}
+    for name in ("MetadataResponse", "HeartbeatRequest", "TopicRecord", "OffsetCommitValue", "VoteRequest"):
+        example = shown[name]
+        assert name == type(example.message).NAME
+        names: dict[str, object] = {}
+        exec(call(example.message), names)
+        assert names["data"] == example.data
+        assert example.lines[0].offset == 0
+        assert sum(len(line.data.split()) for line in example.lines if "..." not in line.data) <= len(example.data)
+        assert f"class {name}:" in constructors(type(example.message)).splitlines()[0]
+
+
+def test_examples_are_real_where_there_is_a_real_one(shown: dict[str, Example]) -> None:
+    sources = {name: example.source for name, example in shown.items()}
+    of_capture: dict[str, set[bytes]] = {}
+    for one in captured(ROOT / "examples" / "capture"):
+        of_capture.setdefault(one.name, set()).add(one.data)
+    assert of_capture.keys() == {name for name, source in sources.items() if source == "examples/capture"}
+    assert all(shown[name].data in data for name, data in of_capture.items())
+    for name in ("OffsetCommitKey", "OffsetCommitValue", "TransactionLogValue", "TopicRecord", "LeaderChangeMessage"):
+        assert sources[name].startswith("tests/data/s"), name
+    assert sources["VoteRequest"] == ""
+
+
+def test_examples_without_a_real_message_have_readable_values(shown: dict[str, Example]) -> None:
+    for name, example in shown.items():
+        if not example.source:
+            assert "\\x" not in repr(example.message), name
+            assert repr(example.message).isascii(), name
+    assert plain_message(OffsetDeleteRequest) == OffsetDeleteRequest(
+        group_id="billing",
+        topics=[
+            OffsetDeleteRequestTopic(name="orders", partitions=[OffsetDeleteRequestPartition(partition_index=0)]),
+        ],
+    )
+
+
+def test_the_newest_and_then_the_most_telling_short_example_is_chosen() -> None:
+    def heartbeat(version: int, group: str) -> RealMessage:
+        data = convert(HeartbeatRequest(group_id=group, member_id="m"), version).encode()
+        return RealMessage("HeartbeatRequest", version, data, f"{version} {group[:2]}")
+
+    found = [heartbeat(4, "a"), heartbeat(4, "abc"), heartbeat(4, "ab" * 200), heartbeat(3, "abcdef")]
+    assert examples(found, kafka_messages.REGISTRY)["HeartbeatRequest"].data == found[1].data
+    assert examples(found[2:], kafka_messages.REGISTRY)["HeartbeatRequest"].source == "4 ab"
+
+
+def test_forms_have_every_version_with_its_bytes() -> None:
+    of_name = {one.name: one for _, one in kafka_specs()}
+    for name in ("MetadataResponse", "FetchRequest", "ProduceRequest", "ApiVersionsResponse", "TopicRecord"):
+        probe = of_name[name]
+        forms = wire_forms(probe)
+        versions = [version for form in forms for version in range(form.highest, form.lowest - 1, -1)]
+        assert versions == list(reversed(kafka_messages.versions(name)))
+        for form in forms:
+            for version in range(form.lowest, form.highest + 1):
+                assert form.boxes == boxes(resolve(probe, version)), version
+        assert all(a.boxes != b.boxes or a.header != b.header for a, b in pairwise(forms))
+    heartbeat = wire_forms(of_name["HeartbeatRequest"])
+    assert [(form.versions, form.header) for form in heartbeat] == [
+        ("4", "RequestHeader v2"),
+        ("3", "RequestHeader v1"),
+        ("0-2", "RequestHeader v1"),
+    ]
+
+
+def test_pages_lead_to_the_message_that_belongs_to_theirs(pages: dict[str, str]) -> None:
+    specs = kafka_specs()
+    found = pairs(specs)
+    assert all(found[other] == name for name, other in found.items())
+    for name, other in {
+        "FetchRequest": "FetchResponse",
+        "FetchResponse": "FetchRequest",
+        "OffsetCommitKey": "OffsetCommitValue",
+        "TransactionLogValue": "TransactionLogKey",
+        "ShareSnapshotKey": "ShareSnapshotValue",
+    }.items():
+        assert found[name] == other
+        assert f'<a href="{other}.html">{other}</a>' in pages[f"messages/{name}.md"]
+    assert "TopicRecord" not in found
+    requests = [spec for _, spec in specs if spec.type == "request" and not spec.valid_versions.is_empty]
+    assert all(spec.name in found for spec in requests)
+
+
+def test_kips_in_texts_are_links(pages: dict[str, str]) -> None:
+    assert with_kip_links("a <b> (KIP-1, KIP-22)") == (
+        f'a &lt;b&gt; (<a href="{kip_address("KIP-1")}">KIP-1</a>, <a href="{kip_address("KIP-22")}">KIP-22</a>)'
+    )
+    assert with_kip_links("SKIP-1 KIP-X") == "SKIP-1 KIP-X"
+    assert "KIP-22" in kip_address("KIP-22")
+    assert f'<a href="{kip_address("KIP-516")}">KIP-516</a>' in pages["messages/MetadataRequest.md"]
+
+
+def test_words_of_specs_and_bytes_cannot_break_a_page(tmp_path: Path) -> None:
+    probe = spec(PROBE.replace('"name": "Plain",', '"name": "Plain", "about": "</td> & <script>",'), tmp_path)
+    example = example_of(HeartbeatRequest(group_id="</table><script>").encode(), HeartbeatRequest)
+    form = WireForm(0, 2, "", boxes(resolve(probe, 2)), highlighted('text = "</div><script>"'))
+    page = MessagePage(probe, "Probe.json", "", version_rows(probe), (form,), example, "")
+    text = render("message.md.j2", page=page)
+    assert "<script" not in text
+    assert "&lt;/td&gt; &amp; &lt;script&gt;" in text
+    assert "&lt;/table&gt;&lt;script&gt;" in text
+    assert "<td>group_<wbr>id</td>" in text
+    assert "&lt;wbr" not in text
+    assert breakable("<a>.b_c") == "&lt;a&gt;.<wbr>b_<wbr>c"
+    for element in ("table", "div", "tr", "td", "th", "p"):
+        assert len(re.findall(f"<{element}[ >]", text)) == text.count(f"</{element}>")
