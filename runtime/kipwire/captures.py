@@ -202,7 +202,7 @@ def open_plain_or_packed(path: Path) -> BufferedReader:
 
 
 def read_at_most(stream: BufferedReader, size: int) -> bytes:
-    """So many bytes, or what is left: no memory is taken for bytes that are not there."""
+    """Up to `size` bytes, or what is left: no memory is taken for bytes that are not there."""
     if size <= _CHUNK:
         return stream.read(size)
     parts = []

@@ -94,7 +94,7 @@ def settle_bytes(data: bytes, end: int) -> int:
 
 
 def read_empty_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
-    """So many structs that can take no byte, of counted bytes: (they, position after them)."""
+    """`count` structs that can be without bytes, from counted bytes: (they, position after them)."""
     assert isinstance(data, _CountedBytes)
     data.empties.add(count)
     return read_structs(cls, data, pos, count)

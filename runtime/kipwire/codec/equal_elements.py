@@ -50,8 +50,8 @@ class EqualElements:
             else:
                 self._rest += calcsize(f">{PLAIN_CODES.get(code, code)}")
         self.least = MANY if self._sized else FEW
-        """Elements from which on it pays to look for them. So many are read one by one before it is tried again, then
-        twice as many each time."""
+        """The shortest array that is worth a try. After a failure this many are read one by one, then twice as many
+        each time."""
         self._most = _MOST if self._sized else 1 << 31
 
     def read(self, data: bytes, pos: int, count: int) -> tuple[Iterable[Iterable[Any]], int, int] | None:

@@ -24,7 +24,7 @@ def uuid_from(data: bytes) -> uuid.UUID:
 
 
 def read_uuids(data: bytes, pos: int, count: int) -> tuple[list[uuid.UUID], int]:
-    """So many uuids: (they, position after them)."""
+    """`count` uuids: (they, position after them)."""
     end = pos + count * 16
     if not pos <= end <= len(data):
         raise Malformed

@@ -33,7 +33,7 @@ class DataConsole(Console):
         return super().render_str(printable_text(text), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Whatever is printed comes through here; what moves the cursor on our behalf is marked as control."""
+        """All output passes through here; segments that move the cursor for rich are marked as control."""
         for segment in super().render(renderable, options):
             text, style, control = segment
             yield segment if control else Segment(printable_text(text), style)
