@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kafka_messages
-from kipwire import DecodeError, Struct
+from kipwire import DecodeError, Message, Struct
 from tests.support import property_checks
 from tests.support.cost import cost_of_refusing
 
