@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 
 from docs.site.navigation import Page
@@ -99,22 +98,6 @@ def public_names(module: str) -> tuple[str, ...]:
     return tuple(name for name in found.__all__ if not isinstance(getattr(found, name), ModuleType))
 
 
-def identifier(module: str, name: str) -> str:
-    """The dotted name by which mkdocstrings finds a public name.
-
-    It is that of the definition where a module within has the same name, such as `kipspark.spark.live`.
-
-    Args:
-        module: the public module that offers it.
-        name: the name.
-    """
-    package = import_module(module)
-    if not hasattr(package, "__path__") or find_spec(f"{module}.{name}") is None:
-        return f"{module}.{name}"
-    found = getattr(package, name)
-    return f"{found.__module__}.{found.__qualname__}"
-
-
 def _groups(module: str) -> list[tuple[str, list[str]]]:
     """The identifiers under their headings: those without one first, then errors, then what programs do not need."""
     names = public_names(module)
@@ -122,4 +105,4 @@ def _groups(module: str) -> list[tuple[str, list[str]]]:
     errors = [name for name in names if name.endswith("Error")]
     main = [name for name in names if name not in (*internal, *errors)]
     groups = ((heading, some) for heading, some in (("", main), (ERRORS, errors), (INTERNAL, internal)) if some)
-    return [(heading, [identifier(module, name) for name in some]) for heading, some in groups]
+    return [(heading, [f"{module}.{name}" for name in some]) for heading, some in groups]

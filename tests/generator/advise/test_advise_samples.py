@@ -141,8 +141,8 @@ def test_a_file_that_cannot_be_read_gives_its_place(spec: Path, content: bytes, 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"off": 3}, "frames.jsonl:2: no frame of "),
-        ({"off": 10**9}, "frames.jsonl:2: no frame of "),
+        ({"off": 3}, "frames.jsonl:2: there is no frame of "),
+        ({"off": 10**9}, "frames.jsonl:2: there is no frame of "),
         ({"len": None}, 'frames.jsonl:2: "len" must be a whole number from 0'),
         ({"len": 2**40}, 'frames.jsonl:2: "len" must be a whole number from 0'),
         ({"off": -1}, 'frames.jsonl:2: "off" must be a whole number from 0'),
