@@ -293,6 +293,31 @@ def test_retired_message_needs_nothing_more(tmp_path: Path) -> None:
     assert _rules(tmp_path, spec('{"name": "A", "type": "int32", "tag": 0}', valid="none", flexible="1-2")) == []
 
 
+@pytest.mark.parametrize(
+    ("valid", "served", "expected"),
+    [
+        ("0-3", None, Versions(0, 3)),
+        ("0-3", "2+", Versions(2, 3)),
+        ("0-3", "1-2", Versions(1, 2)),
+        ("0-3", "none", Versions.NONE),
+        ("none", None, Versions.NONE),
+        ("none", "0+", Versions.NONE),
+    ],
+)
+def test_served_versions_are_all_if_the_spec_does_not_say_otherwise(
+    valid: str, served: str | None, expected: Versions, tmp_path: Path
+) -> None:
+    more = f'"servedVersions": "{served}"' if served else '"about": "A probe."'
+    assert _message(tmp_path, spec(valid=valid, more=more)).served_versions == expected
+
+
+@pytest.mark.parametrize("served", ["0-4", "4+", "4", "3-4"])
+def test_served_versions_beyond_the_valid_ones_are_refused(served: str, tmp_path: Path) -> None:
+    problems = _check(tmp_path, spec(valid="0-3", more=f'"servedVersions": "{served}"')).problems
+    assert [problem.rule for problem in problems] == ["served-versions-valid"]
+    assert "reaches beyond validVersions 0-3; write a part of those, or none" in problems[0].text
+
+
 def test_struct_comes_after_those_that_it_uses(tmp_path: Path) -> None:
     text = spec(
         '{"name": "Alpha", "type": "Outer", "versions": "0+", "about": "All.", "fields": [\n'
@@ -524,6 +549,47 @@ def test_retired_pair_needs_no_flexible_versions(tmp_path: Path) -> None:
     for name, type_ in (("ProbeRequest", "request"), ("ProbeResponse", "response")):
         _write(tmp_path, name, type=type_, apiKey=4, validVersions="none", flexibleVersions="none")
     assert read_folder(tmp_path)[1] == ()
+
+
+def _pair(folder: Path, api: str, **properties: Any) -> None:
+    for type_ in ("request", "response"):
+        _write(folder, f"{api}{type_.capitalize()}", type=type_, apiKey=4, **properties)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({}, {"servedVersions": "none", "validVersions": "0"}, []),
+        ({"servedVersions": "2+"}, {"servedVersions": "none", "validVersions": "0-1"}, []),
+        ({"validVersions": "1-3"}, {"servedVersions": "none", "validVersions": "0"}, ["api-key-heir"] * 2),
+        ({"validVersions": "none"}, {"servedVersions": "none", "validVersions": "0"}, ["api-key-heir"] * 2),
+        ({"servedVersions": "none"}, {"servedVersions": "none", "validVersions": "0"}, ["api-key-taken"] * 2),
+        ({}, {"validVersions": "none"}, ["api-key-taken"] * 2),
+        ({}, {"servedVersions": "1+"}, ["api-key-taken"] * 2),
+    ],
+)
+def test_an_api_key_is_shared_only_by_the_earlier_name_of_an_api(
+    first: dict[str, str], second: dict[str, str], expected: list[str], tmp_path: Path
+) -> None:
+    _pair(tmp_path, "Probe", **first)
+    _pair(tmp_path, "Trial", **second)
+    assert [problem.rule for problem in read_folder(tmp_path)[1]] == expected
+
+
+def test_each_name_of_an_api_has_a_response_of_its_own(tmp_path: Path) -> None:
+    _pair(tmp_path, "Probe")
+    _pair(tmp_path, "Trial", servedVersions="none")
+    (tmp_path / "TrialResponse.json").unlink()
+    assert [problem.rule for problem in read_folder(tmp_path)[1]] == ["pair-missing"]
+
+
+def test_request_and_response_are_served_in_the_same_versions(tmp_path: Path) -> None:
+    _pair(tmp_path, "Probe", servedVersions="1+")
+    for served in ("2+", "none"):
+        _write(tmp_path, "ProbeResponse", type="response", apiKey=4, servedVersions=served)
+        problems = read_folder(tmp_path)[1]
+        assert [problem.rule for problem in problems] == ["pair-versions"]
+        assert problems[0].text.endswith("but 1-3 in ProbeRequest; write the same in both")
 
 
 # For Kafka's own generator

@@ -53,8 +53,8 @@ def advise(
     if checked.spec is None:
         print_problems(checked.problems)
         fail(f"{spec} has errors, so there is nothing to advise on")
-    if checked.spec.valid_versions.is_empty:
-        fail(f"{spec}: {checked.spec.name} is retired: it has no versions, and gets none")
+    if checked.spec.served_versions.is_empty:
+        fail(f"{spec}: {checked.spec.name} is retired: none of its versions is served, and it gets no new one")
     try:
         classes = source(package, checked.spec)
         with ERR.status("Reading samples") as status:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kipgen.draft import Body, Draft, FieldDraft, Part
-    from kipgen.spec import Default, FieldSpec, MessageSpec
+    from kipgen.spec import Default, FieldSpec, MessageSpec, StructSpec
 
 Value = str | int | bool | list[str] | dict[str, str]
 """A fact as it is written in a spec."""
@@ -46,17 +46,18 @@ class Node:
         return str(self.facts["name"])
 
 
-def nodes(draft: Draft) -> dict[str, Node]:
+def nodes(draft: Draft, oldest: int = 0) -> dict[str, Node]:
     """Everything that a spec has, by path: outer before inner, the message first.
 
     Args:
         draft: a spec that could be read as a whole.
+        oldest: what only versions below this one have is left out.
     """
     structs = {body.spec.name: body for body in draft.bodies if body.kind == "inline"}
     found: dict[str, Node] = {}
 
     def add(kind: str, path: str, facts: dict[str, Value], part: Part, body: Body | None) -> None:
-        fields = body.fields if body is not None else ()
+        fields = [field for field in body.fields if _is_there(field.spec, oldest)] if body is not None else []
         inner = [(f"{path}.{field.spec.name}" if path else field.spec.name, field) for field in fields]
         found[path] = Node(kind, path, _told(facts), part, tuple(one for one, _ in inner))
         for one, field in inner:
@@ -65,10 +66,15 @@ def nodes(draft: Draft) -> dict[str, Node]:
     for body in draft.bodies:
         if body.kind == "message":
             add("message", "", _message_facts(draft.message), body.part, body)
-        elif body.kind == "common":
+        elif body.kind == "common" and _is_there(body.spec, oldest):
             facts: dict[str, Value] = {"name": body.spec.name, "versions": str(body.spec.versions)}
             add("struct", f"struct {body.spec.name}", facts, body.part, body)
     return found
+
+
+def _is_there(spec: FieldSpec | StructSpec, oldest: int) -> bool:
+    """Whether some version from the oldest on has it, or none at all."""
+    return spec.versions.is_empty or spec.versions.highest >= oldest
 
 
 def _own_struct(field: FieldDraft, structs: Mapping[str, Body]) -> Body | None:
@@ -78,11 +84,12 @@ def _own_struct(field: FieldDraft, structs: Mapping[str, Body]) -> Body | None:
 
 
 def _message_facts(spec: MessageSpec) -> dict[str, Value]:
+    """What a message says of itself. Kafka's valid versions are those that are served; earlier ones it leaves out."""
     return {
         "name": spec.name,
         "type": spec.type,
         "apiKey": "" if spec.api_key is None else spec.api_key,
-        "validVersions": str(spec.valid_versions),
+        "validVersions": str(spec.served_versions),
         "flexibleVersions": "" if spec.valid_versions.is_empty else str(spec.flexible_versions),
         "deprecatedVersions": "" if spec.deprecated_versions.is_empty else str(spec.deprecated_versions),
         "listeners": sorted(spec.listeners),

@@ -85,7 +85,8 @@ def read_manifest(package: Path) -> Manifest:
     try:
         data = json.loads(read_regular(package / FILE_NAME, MAX_BYTES))
         specs = {_text(source): _made(made) for source, made in data["specs"].items()}
-        headers = HeaderVersions(*(_pair(data["headers"][part]) for part in ("request", "response")))
+        request, response = (_pair(data["headers"][part]) for part in ("request", "response"))
+        headers = HeaderVersions(request, response, _number(data["headers"]["oldest_request"]))
         return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, specs)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Manifest()
@@ -100,6 +101,12 @@ def _made(made: dict[str, object]) -> Made:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int):
         raise TypeError
     return value
 

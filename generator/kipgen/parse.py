@@ -83,6 +83,7 @@ class _Parser:
         if "validVersions" in node.value and "validVersions" not in node.broken and not node.filled("validVersions"):
             text = "'validVersions' is blank; write a range such as 0-5, or none"
             node.report("validVersions", "version-syntax", text)
+        served = node.versions("servedVersions", valid)
         flexible = node.versions("flexibleVersions", Versions.NONE)
         deprecated = node.versions("deprecatedVersions", Versions.NONE)
         retired = valid.is_empty
@@ -98,6 +99,7 @@ class _Parser:
             name=name,
             type=type_,
             valid_versions=valid,
+            served_versions=_up_to_date(served, valid),
             flexible_versions=self.flexible,
             fields=tuple(field.spec for field in fields),
             structs=(),
@@ -182,6 +184,13 @@ class _Parser:
 def _present(node: Node, within: Versions | None, versions: Versions) -> Versions | None:
     """The message versions that have a field or a struct; None if that is not known."""
     return None if within is None or "versions" in node.broken else within.intersect(versions)
+
+
+def _up_to_date(served: Versions, valid: Versions) -> Versions:
+    """Served versions with the highest version in the place of an open end; a rule objects to what is beyond it."""
+    if valid.is_empty:
+        return Versions.NONE
+    return served.intersect(valid) if served.is_open and served.lowest in valid else served
 
 
 def _listeners(node: Node) -> tuple[str, ...]:

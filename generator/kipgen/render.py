@@ -33,11 +33,17 @@ class HeaderVersions:
 
     request: tuple[int, int] = (1, 2)
     response: tuple[int, int] = (0, 1)
+    oldest_request: int = 1
 
-    def before(self, spec: MessageSpec) -> tuple[int, int] | None:
-        """The pair that goes for a message; None for what has no header."""
+    def before(self, spec: MessageSpec) -> tuple[int, ...] | None:
+        """What goes for a message: the versions before inflexible and before flexible ones; None if it has no header.
+
+        One more comes first where version 0 has a header of its own.
+        """
         if spec.has_oldest_header:
             return self.response[0], self.response[0]
+        if spec.begins_with_oldest_header and self.oldest_request < self.request[0]:
+            return self.oldest_request, *self.request
         return {"request": self.request, "response": self.response}.get(spec.type)
 
 
@@ -52,13 +58,16 @@ class RegistryEntry:
     lowest: int
     highest: int
     first_flexible: int
-    headers: tuple[int, int] | None
+    headers: tuple[int, ...] | None
+    served: tuple[int, int] | None
+    """The lowest and the highest served version; None if all are."""
 
 
 def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
     """A message's entry in the registry."""
     highest = spec.valid_versions.highest
     flexible = spec.flexible_versions.intersect(spec.valid_versions)
+    served = spec.served_versions
     return RegistryEntry(
         name=spec.name,
         module=names.module_name(spec.name),
@@ -68,6 +77,7 @@ def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
         highest=highest,
         first_flexible=highest + 1 if flexible.is_empty else flexible.lowest,
         headers=headers.before(spec),
+        served=None if served == spec.valid_versions else (served.lowest, served.highest),
     )
 
 
@@ -92,8 +102,13 @@ def render_package(package: str, entries: list[RegistryEntry]) -> Pieces:
 
 
 def _layout(spec: MessageSpec, version: int, headers: HeaderVersions) -> MessageLayout:
-    pair = headers.before(spec)
-    return lay_out(spec, version, None if pair is None else pair[version in spec.flexible_versions])
+    before = headers.before(spec)
+    if before is None:
+        return lay_out(spec, version)
+    *first, inflexible, flexible = before
+    if first and version == 0:
+        return lay_out(spec, version, first[0])
+    return lay_out(spec, version, flexible if version in spec.flexible_versions else inflexible)
 
 
 def _origins(layouts: list[MessageLayout]) -> dict[int, int]:

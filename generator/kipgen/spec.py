@@ -11,6 +11,8 @@ from kipgen.wire_form import WireForm
 
 API_VERSIONS_KEY = 18
 """The API by which a client asks what a broker understands."""
+CONTROLLED_SHUTDOWN_KEY = 7
+"""The API by which a broker of a cluster with ZooKeeper said that it would stop."""
 
 MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
 
@@ -79,6 +81,8 @@ class MessageSpec:
     type: str
     """One of `MESSAGE_TYPES`."""
     valid_versions: Versions
+    served_versions: Versions
+    """Those of the valid versions that the protocol's current release speaks; an open end is closed."""
     flexible_versions: Versions
     fields: tuple[FieldSpec, ...]
     structs: tuple[StructSpec, ...]
@@ -104,6 +108,11 @@ class MessageSpec:
         Who receives the response to ApiVersions has yet to learn which versions the broker understands.
         """
         return self.type == "response" and self.api_key == API_VERSIONS_KEY
+
+    @property
+    def begins_with_oldest_header(self) -> bool:
+        """Whether the oldest header, which has no client id, stands before its version 0 and no other."""
+        return self.type == "request" and self.api_key == CONTROLLED_SHUTDOWN_KEY
 
     def struct(self, name: str) -> StructSpec:
         """The struct of that name.

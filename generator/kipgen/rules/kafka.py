@@ -56,6 +56,34 @@ def kafka_reserved_tags(draft: Draft) -> Iterator[Finding]:
             yield Finding(part, "Kafka's generator refuses reservedTags; write a comment instead", "reservedTags")
 
 
+@message_rule(
+    id="kafka-served-versions",
+    summary="Kafka's generator does not know servedVersions: its validVersions are those that are served.",
+    good=spec(valid="1-3"),
+    bad=spec(more='"servedVersions": "1+"'),
+    severity=None,
+)
+def kafka_served_versions(draft: Draft) -> Finding | None:
+    if "servedVersions" not in draft.part.given:
+        return None
+    text = f"Kafka's generator refuses servedVersions; leave it out, with validVersions {draft.message.served_versions}"
+    return Finding(draft.part, text, "servedVersions")
+
+
+@message_rule(
+    "listeners",
+    id="kafka-zookeeper",
+    summary="Kafka's generator no longer knows the listener zkBroker: clusters with ZooKeeper ended with Kafka 3.9.",
+    good=spec(name="ProbeRequest", type_="request", more='"listeners": ["broker"]'),
+    bad=spec(name="ProbeRequest", type_="request", more='"listeners": ["zkBroker", "broker"]'),
+    severity=None,
+)
+def kafka_zookeeper(draft: Draft) -> Finding | None:
+    if "zkBroker" not in draft.message.listeners:
+        return None
+    return Finding(draft.part, "Kafka's generator refuses zkBroker; leave it out", "listeners")
+
+
 @field_rule(
     id="kafka-encoding",
     summary="Kafka's generator does not know encoding (KIP-625 was not adopted).",
@@ -157,6 +185,8 @@ RULES = (
     kafka_layout,
     kafka_about,
     kafka_reserved_tags,
+    kafka_served_versions,
+    kafka_zookeeper,
     kafka_encoding,
     kafka_element_encoding,
     kafka_nested_versions,

@@ -28,6 +28,22 @@ def valid_versions_closed(draft: Draft) -> Finding | None:
 
 
 @message_rule(
+    "validVersions",
+    "servedVersions",
+    id="served-versions-valid",
+    summary="servedVersions lie within validVersions: what is spoken can be read.",
+    good=spec(more='"servedVersions": "2+"'),
+    bad=spec(more='"servedVersions": "2-4"'),
+)
+def served_versions_valid(draft: Draft) -> Finding | None:
+    served, valid = draft.message.served_versions, draft.message.valid_versions
+    if MAX_VERSION in valid or valid.contains(served):
+        return None
+    text = f"servedVersions {served} reaches beyond validVersions {valid}; write a part of those, or none"
+    return Finding(draft.part, text, "servedVersions")
+
+
+@message_rule(
     "flexibleVersions",
     id="flexible-versions-open",
     summary="flexibleVersions is none or has no end: a message does not go back to inflexible versions (KIP-482).",
@@ -118,6 +134,7 @@ def coordinator_key_inflexible(draft: Draft) -> Finding | None:
 
 RULES = (
     valid_versions_closed,
+    served_versions_valid,
     flexible_versions_open,
     listeners_on_request,
     unstable_on_request,
