@@ -57,7 +57,7 @@ def message_pages(root: Path) -> list[Page]:
     folder = root / "schemas" / PACKAGE
     checked, _ = check.read_folder(folder)
     origins = sorted({Path(one.file).parent.name for one in checked})
-    golden = [root / "tests" / "golden" / f"{origin}.jsonl.gz" for origin in origins]
+    golden = [root / "tests" / "golden" / f"{origin}.jsonl.gz" for origin in (*origins, "removed")]
     found = examples((file for file in golden if file.is_file()), kafka_messages.REGISTRY)
     pages = [
         _page(one.spec, Path(one.file).relative_to(root).as_posix(), found.get(one.spec.name))

@@ -177,7 +177,7 @@ class AlterPartitionRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 56
     VERSION: typing.ClassVar[int] = 3
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

@@ -161,7 +161,7 @@ class AlterPartitionResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 56
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

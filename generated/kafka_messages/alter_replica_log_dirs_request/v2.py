@@ -129,7 +129,7 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 34
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

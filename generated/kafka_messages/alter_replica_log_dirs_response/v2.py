@@ -123,7 +123,7 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 34
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

@@ -126,7 +126,7 @@ class CreateAclsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 30
     VERSION: typing.ClassVar[int] = 1
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False

@@ -94,7 +94,7 @@ class CreateDelegationTokenRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 38
     VERSION: typing.ClassVar[int] = 3
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

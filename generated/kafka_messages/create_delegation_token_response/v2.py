@@ -42,7 +42,7 @@ class CreateDelegationTokenResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 38
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

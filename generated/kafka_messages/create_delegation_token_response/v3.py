@@ -46,7 +46,7 @@ class CreateDelegationTokenResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 38
     VERSION: typing.ClassVar[int] = 3
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

@@ -223,7 +223,7 @@ class CreateTopicsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 19
     VERSION: typing.ClassVar[int] = 5
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

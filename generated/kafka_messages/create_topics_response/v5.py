@@ -255,7 +255,7 @@ class CreateTopicsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 19
     VERSION: typing.ClassVar[int] = 5
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

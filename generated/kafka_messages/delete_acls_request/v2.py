@@ -160,7 +160,7 @@ class DeleteAclsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 31
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

@@ -238,7 +238,7 @@ class DeleteAclsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 31
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

@@ -86,7 +86,7 @@ class DeleteTopicsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 20
     VERSION: typing.ClassVar[int] = 6
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

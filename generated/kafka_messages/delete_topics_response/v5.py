@@ -104,7 +104,7 @@ class DeleteTopicsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 20
     VERSION: typing.ClassVar[int] = 5
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

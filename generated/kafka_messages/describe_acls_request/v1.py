@@ -42,7 +42,7 @@ class DescribeAclsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 29
     VERSION: typing.ClassVar[int] = 1
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False

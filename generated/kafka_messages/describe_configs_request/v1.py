@@ -87,7 +87,7 @@ class DescribeConfigsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 32
     VERSION: typing.ClassVar[int] = 1
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False

@@ -270,7 +270,7 @@ class DescribeConfigsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 32
     VERSION: typing.ClassVar[int] = 1
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False

@@ -220,7 +220,7 @@ class DescribeDelegationTokenResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 41
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

@@ -84,7 +84,7 @@ class DescribeLogDirsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 35
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

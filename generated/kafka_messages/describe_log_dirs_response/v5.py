@@ -210,7 +210,7 @@ class DescribeLogDirsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 35
     VERSION: typing.ClassVar[int] = 5
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

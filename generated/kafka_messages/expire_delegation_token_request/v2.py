@@ -29,7 +29,7 @@ class ExpireDelegationTokenRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 40
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

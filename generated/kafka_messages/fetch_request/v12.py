@@ -241,7 +241,7 @@ class FetchRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 1
     VERSION: typing.ClassVar[int] = 12
-    MIN_VERSION = 4
+    MIN_VERSION = 0
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

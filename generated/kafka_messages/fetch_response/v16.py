@@ -495,7 +495,7 @@ class FetchResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 1
     VERSION: typing.ClassVar[int] = 16
-    MIN_VERSION = 4
+    MIN_VERSION = 0
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

@@ -128,7 +128,7 @@ class ListOffsetsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 2
     VERSION: typing.ClassVar[int] = 10
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

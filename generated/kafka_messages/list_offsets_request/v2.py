@@ -113,7 +113,7 @@ class ListOffsetsRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 2
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False

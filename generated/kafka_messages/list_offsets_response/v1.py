@@ -114,7 +114,7 @@ class ListOffsetsResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 2
     VERSION: typing.ClassVar[int] = 1
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False

@@ -132,7 +132,7 @@ class OffsetCommitRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 8
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False

@@ -112,7 +112,7 @@ class OffsetCommitResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 8
     VERSION: typing.ClassVar[int] = 3
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False

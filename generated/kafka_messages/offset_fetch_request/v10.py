@@ -174,7 +174,7 @@ class OffsetFetchRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 9
     VERSION: typing.ClassVar[int] = 10
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

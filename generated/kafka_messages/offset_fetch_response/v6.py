@@ -170,7 +170,7 @@ class OffsetFetchResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 9
     VERSION: typing.ClassVar[int] = 6
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

@@ -114,7 +114,7 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 23
     VERSION: typing.ClassVar[int] = 3
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False

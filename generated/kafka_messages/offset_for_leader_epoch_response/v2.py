@@ -118,7 +118,7 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 23
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False

@@ -125,7 +125,7 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 23
     VERSION: typing.ClassVar[int] = 4
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

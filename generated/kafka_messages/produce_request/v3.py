@@ -123,7 +123,7 @@ class ProduceRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 0
     VERSION: typing.ClassVar[int] = 3
-    MIN_VERSION = 3
+    MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False

@@ -138,7 +138,7 @@ class ProduceResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 0
     VERSION: typing.ClassVar[int] = 5
-    MIN_VERSION = 3
+    MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False

@@ -237,7 +237,7 @@ class ProduceResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 0
     VERSION: typing.ClassVar[int] = 9
-    MIN_VERSION = 3
+    MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True

@@ -153,7 +153,7 @@ class WriteTxnMarkersRequest(kipwire.Message):
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 27
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True

@@ -162,7 +162,7 @@ class WriteTxnMarkersResponse(kipwire.Message):
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 27
     VERSION: typing.ClassVar[int] = 1
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
