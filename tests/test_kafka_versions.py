@@ -164,8 +164,8 @@ def specs_in(jar: Path) -> Iterator[MessageSpec]:
             text = archive.read(name).decode()
             if '"flexibleVersions"' not in text:
                 text = re.sub(r'("validVersions"\s*:\s*"[^"]*")', r'\1, "flexibleVersions": "none"', text, count=1)
-            text = re.sub(r"\}\s*\}\s*\Z", "}", text) if name.endswith("/DescribeProducersRequest.json") else text
-            document = load_text(text, name).document
+            # One file in 2.8 ends twice; Kafka's reader takes what comes first.
+            document = load_text(text, name).document or load_text(re.sub(r"\]\s*\}\s*\Z", "", text), name).document
             assert document is not None, name
             draft = parse(document, check_shape(document)).draft
             assert draft is not None, name
@@ -175,7 +175,15 @@ def specs_in(jar: Path) -> Iterator[MessageSpec]:
 def form(spec: MessageSpec, version: int) -> tuple[object, ...]:
     """What stands on the wire, names apart."""
     body = body_of(lay_out(spec, version))
-    return wire_form(body.plain), body.flexible, tuple((slot.tag, wire_form((slot,))) for slot in body.tagged)
+    tagged = tuple((slot.tag, wire_form((slot,))) for slot in body.tagged)
+    return *wire_form(body.plain), body.flexible, ("tags", tagged)
+
+
+def untagged(form: object) -> object:
+    """A form without what is said of tagged fields."""
+    if not isinstance(form, tuple):
+        return form
+    return "tags" if form[:1] == ("tags",) else tuple(untagged(part) for part in form)
 
 
 @pytest.mark.maven
@@ -192,9 +200,8 @@ def test_a_release_has_the_versions_and_the_bytes_that_ours_have(release: str, t
         name, version = of_today(*pair)
         if (name, version) not in NEVER_SERVED and form(spec, version) != form(our_specs()[name], version):
             others.add(pair)
-    tags = {pair for pair in others if pair in LATER_TAGS}
+    tags = others & LATER_TAGS
     assert {pair for pair, lines in OTHER_FORMS.items() if line in lines} == others - tags
-    for pair in tags:
-        plain, flexible, fields = form(found[pair], pair[1])
-        assert form(our_specs()[pair[0]], pair[1])[:2] == (plain, flexible)
-        assert set(fields) < set(form(our_specs()[pair[0]], pair[1])[2])  # type: ignore[arg-type,call-overload]
+    for name, version in tags:
+        earlier, later = form(found[name, version], version), form(our_specs()[name], version)
+        assert untagged(earlier) == untagged(later)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import kafka_messages
@@ -10,7 +12,8 @@ from kipspark.packets.requests import Request, begins_request, is_request, reque
 
 @pytest.mark.parametrize("broker_id", [0, 7, 70_000, -1])
 def test_a_request_without_a_client_id_is_one_of_nobody(broker_id: int) -> None:
-    body = kafka_messages.message("ControlledShutdownRequest", 0)(broker_id=broker_id)
+    cls: Any = kafka_messages.message("ControlledShutdownRequest", 0)
+    body = cls(broker_id=broker_id)
     frame = kafka_messages.encode_request(body, correlation_id=5)
     assert len(frame) == 12
     assert request_of(frame) == Request(7, 0, 5, None)
@@ -20,7 +23,8 @@ def test_a_request_without_a_client_id_is_one_of_nobody(broker_id: int) -> None:
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_later_requests_of_the_same_api_name_their_client(version: int) -> None:
-    body = kafka_messages.message("ControlledShutdownRequest", version)(broker_id=70_000)
+    cls: Any = kafka_messages.message("ControlledShutdownRequest", version)
+    body = cls(broker_id=70_000)
     frame = kafka_messages.encode_request(body, correlation_id=5, client_id="broker-7")
     assert request_of(frame) == Request(7, version, 5, "broker-7")
     assert is_request(frame)
