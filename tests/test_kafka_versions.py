@@ -76,7 +76,6 @@ def of_today(name: str, version: int) -> tuple[str, int]:
     return EARLIER_NAMES.get(name, name), version
 
 
-@pytest.mark.same_without_kernel
 def test_every_pair_of_every_release_is_there_or_left_out_for_a_reason() -> None:
     there = set(golden_data.every_message_and_version())
     had = {of_today(*pair) for line in LINES for pair in pairs_of(line)}
@@ -85,7 +84,6 @@ def test_every_pair_of_every_release_is_there_or_left_out_for_a_reason() -> None
     assert clients == had & there
 
 
-@pytest.mark.same_without_kernel
 def test_what_is_served_is_what_the_last_release_has() -> None:
     newest = set(pairs_of(LINES[-1]))
     for name in HISTORY["versions"]:
@@ -119,7 +117,6 @@ def _rows() -> Iterator[str]:
         yield f"| {name.removesuffix('Request')} | {key} | {_range(entry.served)} | {older} | {last} |"
 
 
-@pytest.mark.same_without_kernel
 def test_the_page_names_all_that_is_no_longer_served_and_all_that_is_left_out() -> None:
     rows = re.findall(r"^\| \w+ \| \d* \| .*\|$", PAGE, re.MULTILINE)
     assert sorted(rows) == sorted(_rows())
