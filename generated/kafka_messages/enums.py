@@ -175,7 +175,6 @@ class ApiKey(enums.MessageNumber):
     BEGIN_QUORUM_EPOCH = 53, "BeginQuorumEpochRequest", 0, 1
     END_QUORUM_EPOCH = 54, "EndQuorumEpochRequest", 0, 1
     DESCRIBE_QUORUM = 55, "DescribeQuorumRequest", 0, 2
-    ALTER_ISR = 56, "AlterIsrRequest", 0, 0
     ALTER_PARTITION = 56, "AlterPartitionRequest", 0, 3
     UPDATE_FEATURES = 57, "UpdateFeaturesRequest", 0, 2
     ENVELOPE = 58, "EnvelopeRequest", 0, 0
@@ -194,7 +193,6 @@ class ApiKey(enums.MessageNumber):
     GET_TELEMETRY_SUBSCRIPTIONS = 71, "GetTelemetrySubscriptionsRequest", 0, 0
     PUSH_TELEMETRY = 72, "PushTelemetryRequest", 0, 0
     ASSIGN_REPLICAS_TO_DIRS = 73, "AssignReplicasToDirsRequest", 0, 0
-    LIST_CLIENT_METRICS_RESOURCES = 74, "ListClientMetricsResourcesRequest", 0, 0
     LIST_CONFIG_RESOURCES = 74, "ListConfigResourcesRequest", 0, 1
     DESCRIBE_TOPIC_PARTITIONS = 75, "DescribeTopicPartitionsRequest", 0, 0
     SHARE_GROUP_HEARTBEAT = 76, "ShareGroupHeartbeatRequest", 1, 1

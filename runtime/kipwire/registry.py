@@ -126,10 +126,14 @@ class Registry:
         """
         return self._class(self._keyed(self._requests, "request", api_key), version)
 
+    def request_versions(self, api_key: int) -> range:
+        """The versions of a request that the package has classes for; empty where it has no such request."""
+        entry = self._requests.get(api_key)
+        return range(0) if entry is None else entry.versions
+
     def has_request(self, api_key: int, version: int) -> bool:
         """Whether the package has a request of that key in that version."""
-        entry = self._requests.get(api_key)
-        return entry is not None and version in entry.versions
+        return version in self.request_versions(api_key)
 
     def response(self, api_key: int, version: int) -> type[Message]:
         """The class of a response.
@@ -138,6 +142,24 @@ class Registry:
             UnsupportedVersionError: the package has no response of that key, or not in that version.
         """
         return self._class(self._keyed(self._responses, "response", api_key), version)
+
+    def counterpart(self, cls: type[Message]) -> type[Message]:
+        """The class of a request's response, or of a response's request, in the same version.
+
+        Two names of one API share its key, so a message is found by its name first.
+
+        Args:
+            cls: the class of a request or of a response.
+
+        Raises:
+            UnsupportedVersionError: the package has no such message, or not in that version.
+        """
+        own, other = ("Request", "Response") if cls.TYPE == "request" else ("Response", "Request")
+        entry = self._by_name.get(cls.NAME.removesuffix(own) + other)
+        if entry is None or entry.api_key != cls.API_KEY:
+            find = self.response if cls.TYPE == "request" else self.request
+            return find(cls.API_KEY, cls.VERSION)
+        return self._class(entry, cls.VERSION)
 
     def request_header_version(self, api_key: int, version: int) -> int:
         """The version of the header before a request.
@@ -365,7 +387,7 @@ class Registry:
             cls: Any = api_key
             if version is not None or getattr(cls, "TYPE", None) not in ("request", "response"):
                 raise TypeError("name a response by its class, by the class of its request, or by API key and version")
-            return self.response(cls.API_KEY, cls.VERSION) if cls.TYPE == "request" else cls
+            return self.counterpart(cls) if cls.TYPE == "request" else cls
         try:
             return self.response(api_key, version)
         except UnsupportedVersionError as error:

@@ -68,6 +68,11 @@ class RegistryEntry:
     enum_fields: tuple[tuple[str, str], ...]
     """The fields that may have an enum, each by class and attribute, with its name."""
 
+    @property
+    def is_former(self) -> bool:
+        """Whether it has versions, but none that is served; it may share its API key with one that is."""
+        return self.served is not None and self.served[0] > self.served[1]
+
 
 @dataclass(frozen=True, slots=True)
 class Partner:
