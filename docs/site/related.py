@@ -22,13 +22,19 @@ _KIP = re.compile(r"\bKIP-\d+\b")
 def pairs(specs: Iterable[tuple[str, MessageSpec]]) -> dict[str, str]:
     """The name of the other half of each message that has one: request and response, key and value of a record.
 
+    A former name of an API has the same API key, but none of its versions is served.
+
     Args:
         specs: the folder and the spec of every message; API keys start again in each coordinator's folder.
     """
-    by_key = {(folder, spec.type, spec.api_key): spec.name for folder, spec in specs if spec.api_key is not None}
+    by_key = {
+        (folder, spec.type, spec.api_key, spec.served_versions.is_empty): spec.name
+        for folder, spec in specs
+        if spec.api_key is not None
+    }
     found = {}
-    for (folder, type_, api_key), name in by_key.items():
-        other = by_key.get((folder, _OTHER_HALF.get(type_, ""), api_key))
+    for (folder, type_, api_key, is_former), name in by_key.items():
+        other = by_key.get((folder, _OTHER_HALF.get(type_, ""), api_key, is_former))
         if other is not None:
             found[name] = other
     return found

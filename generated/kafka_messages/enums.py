@@ -119,16 +119,16 @@ class AclResourceType(enums.NamedNumber):
 class ApiKey(enums.MessageNumber):
     """The APIs: the number that a request is sent with."""
 
-    PRODUCE = 0, "ProduceRequest", 3, 13
-    FETCH = 1, "FetchRequest", 4, 18
-    LIST_OFFSETS = 2, "ListOffsetsRequest", 1, 11
+    PRODUCE = 0, "ProduceRequest", 0, 13
+    FETCH = 1, "FetchRequest", 0, 18
+    LIST_OFFSETS = 2, "ListOffsetsRequest", 0, 11
     METADATA = 3, "MetadataRequest", 0, 13
-    LEADER_AND_ISR = 4, "LeaderAndIsrRequest"
-    STOP_REPLICA = 5, "StopReplicaRequest"
-    UPDATE_METADATA = 6, "UpdateMetadataRequest"
-    CONTROLLED_SHUTDOWN = 7, "ControlledShutdownRequest"
-    OFFSET_COMMIT = 8, "OffsetCommitRequest", 2, 10
-    OFFSET_FETCH = 9, "OffsetFetchRequest", 1, 10
+    LEADER_AND_ISR = 4, "LeaderAndIsrRequest", 0, 7
+    STOP_REPLICA = 5, "StopReplicaRequest", 0, 4
+    UPDATE_METADATA = 6, "UpdateMetadataRequest", 0, 8
+    CONTROLLED_SHUTDOWN = 7, "ControlledShutdownRequest", 0, 3
+    OFFSET_COMMIT = 8, "OffsetCommitRequest", 0, 10
+    OFFSET_FETCH = 9, "OffsetFetchRequest", 0, 10
     FIND_COORDINATOR = 10, "FindCoordinatorRequest", 0, 6
     JOIN_GROUP = 11, "JoinGroupRequest", 0, 9
     HEARTBEAT = 12, "HeartbeatRequest", 0, 4
@@ -138,29 +138,29 @@ class ApiKey(enums.MessageNumber):
     LIST_GROUPS = 16, "ListGroupsRequest", 0, 5
     SASL_HANDSHAKE = 17, "SaslHandshakeRequest", 0, 1
     API_VERSIONS = 18, "ApiVersionsRequest", 0, 5
-    CREATE_TOPICS = 19, "CreateTopicsRequest", 2, 7
-    DELETE_TOPICS = 20, "DeleteTopicsRequest", 1, 6
+    CREATE_TOPICS = 19, "CreateTopicsRequest", 0, 7
+    DELETE_TOPICS = 20, "DeleteTopicsRequest", 0, 6
     DELETE_RECORDS = 21, "DeleteRecordsRequest", 0, 2
     INIT_PRODUCER_ID = 22, "InitProducerIdRequest", 0, 6
-    OFFSET_FOR_LEADER_EPOCH = 23, "OffsetForLeaderEpochRequest", 2, 4
+    OFFSET_FOR_LEADER_EPOCH = 23, "OffsetForLeaderEpochRequest", 0, 4
     ADD_PARTITIONS_TO_TXN = 24, "AddPartitionsToTxnRequest", 0, 5
     ADD_OFFSETS_TO_TXN = 25, "AddOffsetsToTxnRequest", 0, 4
     END_TXN = 26, "EndTxnRequest", 0, 5
-    WRITE_TXN_MARKERS = 27, "WriteTxnMarkersRequest", 1, 2
+    WRITE_TXN_MARKERS = 27, "WriteTxnMarkersRequest", 0, 2
     TXN_OFFSET_COMMIT = 28, "TxnOffsetCommitRequest", 0, 6
-    DESCRIBE_ACLS = 29, "DescribeAclsRequest", 1, 3
-    CREATE_ACLS = 30, "CreateAclsRequest", 1, 3
-    DELETE_ACLS = 31, "DeleteAclsRequest", 1, 3
-    DESCRIBE_CONFIGS = 32, "DescribeConfigsRequest", 1, 4
+    DESCRIBE_ACLS = 29, "DescribeAclsRequest", 0, 3
+    CREATE_ACLS = 30, "CreateAclsRequest", 0, 3
+    DELETE_ACLS = 31, "DeleteAclsRequest", 0, 3
+    DESCRIBE_CONFIGS = 32, "DescribeConfigsRequest", 0, 4
     ALTER_CONFIGS = 33, "AlterConfigsRequest", 0, 2
-    ALTER_REPLICA_LOG_DIRS = 34, "AlterReplicaLogDirsRequest", 1, 2
-    DESCRIBE_LOG_DIRS = 35, "DescribeLogDirsRequest", 1, 5
+    ALTER_REPLICA_LOG_DIRS = 34, "AlterReplicaLogDirsRequest", 0, 2
+    DESCRIBE_LOG_DIRS = 35, "DescribeLogDirsRequest", 0, 5
     SASL_AUTHENTICATE = 36, "SaslAuthenticateRequest", 0, 2
     CREATE_PARTITIONS = 37, "CreatePartitionsRequest", 0, 3
-    CREATE_DELEGATION_TOKEN = 38, "CreateDelegationTokenRequest", 1, 3
-    RENEW_DELEGATION_TOKEN = 39, "RenewDelegationTokenRequest", 1, 2
-    EXPIRE_DELEGATION_TOKEN = 40, "ExpireDelegationTokenRequest", 1, 2
-    DESCRIBE_DELEGATION_TOKEN = 41, "DescribeDelegationTokenRequest", 1, 3
+    CREATE_DELEGATION_TOKEN = 38, "CreateDelegationTokenRequest", 0, 3
+    RENEW_DELEGATION_TOKEN = 39, "RenewDelegationTokenRequest", 0, 2
+    EXPIRE_DELEGATION_TOKEN = 40, "ExpireDelegationTokenRequest", 0, 2
+    DESCRIBE_DELEGATION_TOKEN = 41, "DescribeDelegationTokenRequest", 0, 3
     DELETE_GROUPS = 42, "DeleteGroupsRequest", 0, 3
     ELECT_LEADERS = 43, "ElectLeadersRequest", 0, 2
     INCREMENTAL_ALTER_CONFIGS = 44, "IncrementalAlterConfigsRequest", 0, 1
@@ -175,7 +175,7 @@ class ApiKey(enums.MessageNumber):
     BEGIN_QUORUM_EPOCH = 53, "BeginQuorumEpochRequest", 0, 1
     END_QUORUM_EPOCH = 54, "EndQuorumEpochRequest", 0, 1
     DESCRIBE_QUORUM = 55, "DescribeQuorumRequest", 0, 2
-    ALTER_PARTITION = 56, "AlterPartitionRequest", 2, 3
+    ALTER_PARTITION = 56, "AlterPartitionRequest", 0, 3
     UPDATE_FEATURES = 57, "UpdateFeaturesRequest", 0, 2
     ENVELOPE = 58, "EnvelopeRequest", 0, 0
     FETCH_SNAPSHOT = 59, "FetchSnapshotRequest", 0, 1
@@ -981,6 +981,8 @@ FIELDS: dict[str, type[enums.NamedNumber]] = {
     "alter_configs_request.AlterConfigsResource.resource_type": ConfigResourceType,
     "alter_configs_response.AlterConfigsResourceResponse.error_code": ErrorCode,
     "alter_configs_response.AlterConfigsResourceResponse.resource_type": ConfigResourceType,
+    "alter_isr_response.AlterIsrResponse.error_code": ErrorCode,
+    "alter_isr_response.PartitionData.error_code": ErrorCode,
     "alter_partition_reassignments_response.AlterPartitionReassignmentsResponse.error_code": ErrorCode,
     "alter_partition_reassignments_response.ReassignablePartitionResponse.error_code": ErrorCode,
     "alter_partition_request.PartitionData.leader_recovery_state": LeaderRecoveryState,
@@ -1008,6 +1010,7 @@ FIELDS: dict[str, type[enums.NamedNumber]] = {
     "consumer_group_describe_response.DescribedGroup.error_code": ErrorCode,
     "consumer_group_heartbeat_response.ConsumerGroupHeartbeatResponse.error_code": ErrorCode,
     "control_record_type_schema.ControlRecordTypeSchema.type": ControlRecordType,
+    "controlled_shutdown_response.ControlledShutdownResponse.error_code": ErrorCode,
     "controller_registration_request.Listener.security_protocol": SecurityProtocol,
     "controller_registration_response.ControllerRegistrationResponse.error_code": ErrorCode,
     "create_acls_request.AclCreation.resource_type": AclResourceType,
@@ -1097,8 +1100,11 @@ FIELDS: dict[str, type[enums.NamedNumber]] = {
     "init_producer_id_response.InitProducerIdResponse.error_code": ErrorCode,
     "initialize_share_group_state_response.PartitionResult.error_code": ErrorCode,
     "join_group_response.JoinGroupResponse.error_code": ErrorCode,
+    "leader_and_isr_response.LeaderAndIsrResponse.error_code": ErrorCode,
+    "leader_and_isr_response.LeaderAndIsrPartitionError.error_code": ErrorCode,
     "leave_group_response.LeaveGroupResponse.error_code": ErrorCode,
     "leave_group_response.MemberResponse.error_code": ErrorCode,
+    "list_client_metrics_resources_response.ListClientMetricsResourcesResponse.error_code": ErrorCode,
     "list_config_resources_request.ListConfigResourcesRequest.resource_types": ConfigResourceType,
     "list_config_resources_response.ListConfigResourcesResponse.error_code": ErrorCode,
     "list_config_resources_response.ConfigResource.resource_type": ConfigResourceType,
@@ -1152,6 +1158,8 @@ FIELDS: dict[str, type[enums.NamedNumber]] = {
     "share_group_heartbeat_response.ShareGroupHeartbeatResponse.error_code": ErrorCode,
     "share_snapshot_value.StateBatch.delivery_state": ShareDeliveryState,
     "share_update_value.StateBatch.delivery_state": ShareDeliveryState,
+    "stop_replica_response.StopReplicaResponse.error_code": ErrorCode,
+    "stop_replica_response.StopReplicaPartitionError.error_code": ErrorCode,
     "streams_group_current_member_assignment_value.StreamsGroupCurrentMemberAssignmentValue.state": StreamsMemberState,
     "streams_group_describe_response.TopologyDescriptionNode.node_type": StreamsNodeType,
     "streams_group_describe_response.DescribedGroup.error_code": ErrorCode,
@@ -1168,6 +1176,7 @@ FIELDS: dict[str, type[enums.NamedNumber]] = {
     "update_features_request.FeatureUpdateKey.upgrade_type": FeatureUpgradeType,
     "update_features_response.UpdateFeaturesResponse.error_code": ErrorCode,
     "update_features_response.UpdatableFeatureResult.error_code": ErrorCode,
+    "update_metadata_response.UpdateMetadataResponse.error_code": ErrorCode,
     "update_raft_voter_response.UpdateRaftVoterResponse.error_code": ErrorCode,
     "user_scram_credential_record.UserScramCredentialRecord.mechanism": ScramMechanism,
     "vote_response.VoteResponse.error_code": ErrorCode,

@@ -25,7 +25,7 @@ class _Counterpart:
             raise AttributeError(f"{owner.__name__} has no {self.found}: it is not the class of a {self.asked_of}")
         package = import_module(owner.__module__.rsplit(".", 2)[0])
         try:
-            cls: type[Message] = getattr(package.REGISTRY, self.found)(owner.API_KEY, owner.VERSION)
+            cls: type[Message] = package.REGISTRY.counterpart(owner)
         except UnsupportedVersionError as error:
             raise AttributeError(str(error)) from None
         return cls

@@ -24,7 +24,7 @@ KAFKA_PACKAGE = "kafka_messages"
 class Entry:
     """What is known of a message before its class is imported."""
 
-    __slots__ = ("api_key", "first_flexible", "headers", "highest", "lowest", "module", "name", "type")
+    __slots__ = ("api_key", "first_flexible", "headers", "highest", "lowest", "module", "name", "served", "type")
 
     def __init__(
         self,
@@ -35,7 +35,8 @@ class Entry:
         lowest: int,
         highest: int,
         first_flexible: int,
-        headers: tuple[int, int] | None,
+        headers: tuple[int, ...] | None,
+        served: tuple[int, int] | None = None,
     ) -> None:
         self.name = name
         self.module = module
@@ -47,7 +48,13 @@ class Entry:
         self.first_flexible = first_flexible
         """The lowest flexible version; one above `highest` where there is none."""
         self.headers = headers
-        """Of requests and responses: the header's version before inflexible and before flexible versions."""
+        """Of requests and responses: the header's version before inflexible and before flexible versions.
+
+        One more comes first where version 0 has a header of its own.
+        """
+        lowest_served, highest_served = served or (lowest, highest)
+        self.served = range(lowest_served, highest_served + 1)
+        """The versions that the current release of the protocol speaks; the others are for what earlier ones wrote."""
 
     @property
     def versions(self) -> range:
@@ -62,8 +69,10 @@ class Registry:
         self._classes: dict[tuple[str, int], type[Message]] = {}
         """Those that have been asked for."""
         self._by_name = {entry.name: entry for entry in entries}
-        self._requests = {entry.api_key: entry for entry in entries if entry.type == "request"}
-        self._responses = {entry.api_key: entry for entry in entries if entry.type == "response"}
+        # Of two names of one API, the one that is served: it has all versions of the other.
+        ranked = sorted(entries, key=lambda entry: bool(entry.served))
+        self._requests = {entry.api_key: entry for entry in ranked if entry.type == "request"}
+        self._responses = {entry.api_key: entry for entry in ranked if entry.type == "response"}
 
     def names(self) -> tuple[str, ...]:
         """The names of all messages, retired ones among them, in alphabetical order."""
@@ -91,6 +100,16 @@ class Registry:
         """
         return self.entry(name).versions
 
+    def served(self, name: str) -> range:
+        """The versions that the current release of the protocol speaks; in `kafka_messages` that is Kafka 4.4.
+
+        A message's other versions have classes, too: for older peers, and for what was written in them.
+
+        Raises:
+            UnsupportedVersionError: the package has no message of that name.
+        """
+        return self.entry(name).served
+
     def message(self, name: str, version: int) -> type[Message]:
         """The class of a message in one version.
 
@@ -107,10 +126,14 @@ class Registry:
         """
         return self._class(self._keyed(self._requests, "request", api_key), version)
 
+    def request_versions(self, api_key: int) -> range:
+        """The versions of a request that the package has classes for; empty where it has no such request."""
+        entry = self._requests.get(api_key)
+        return range(0) if entry is None else entry.versions
+
     def has_request(self, api_key: int, version: int) -> bool:
         """Whether the package has a request of that key in that version."""
-        entry = self._requests.get(api_key)
-        return entry is not None and version in entry.versions
+        return version in self.request_versions(api_key)
 
     def response(self, api_key: int, version: int) -> type[Message]:
         """The class of a response.
@@ -119,6 +142,24 @@ class Registry:
             UnsupportedVersionError: the package has no response of that key, or not in that version.
         """
         return self._class(self._keyed(self._responses, "response", api_key), version)
+
+    def counterpart(self, cls: type[Message]) -> type[Message]:
+        """The class of a request's response, or of a response's request, in the same version.
+
+        Two names of one API share its key, so a message is found by its name first.
+
+        Args:
+            cls: the class of a request or of a response.
+
+        Raises:
+            UnsupportedVersionError: the package has no such message, or not in that version.
+        """
+        own, other = ("Request", "Response") if cls.TYPE == "request" else ("Response", "Request")
+        entry = self._by_name.get(cls.NAME.removesuffix(own) + other)
+        if entry is None or entry.api_key != cls.API_KEY:
+            find = self.response if cls.TYPE == "request" else self.request
+            return find(cls.API_KEY, cls.VERSION)
+        return self._class(entry, cls.VERSION)
 
     def request_header_version(self, api_key: int, version: int) -> int:
         """The version of the header before a request.
@@ -137,8 +178,8 @@ class Registry:
         return self._header_version(self._keyed(self._responses, "response", api_key), version)
 
     def api_versions(self) -> dict[int, range]:
-        """The versions of each API that the package has requests of, by API key; retired APIs are left out."""
-        found = {key: entry.versions for key, entry in self._requests.items() if key is not None and entry.versions}
+        """The served versions of each API that the package has requests of, by API key; retired APIs are left out."""
+        found = {key: entry.served for key, entry in self._requests.items() if key is not None and entry.served}
         return dict(sorted(found.items()))
 
     def decode_request(self, frame: bytes) -> Frame[RequestHeader, Message]:
@@ -346,7 +387,7 @@ class Registry:
             cls: Any = api_key
             if version is not None or getattr(cls, "TYPE", None) not in ("request", "response"):
                 raise TypeError("name a response by its class, by the class of its request, or by API key and version")
-            return self.response(cls.API_KEY, cls.VERSION) if cls.TYPE == "request" else cls
+            return self.counterpart(cls) if cls.TYPE == "request" else cls
         try:
             return self.response(api_key, version)
         except UnsupportedVersionError as error:
@@ -386,8 +427,10 @@ class Registry:
         return found
 
     def _header_version(self, entry: Entry, version: int) -> int:
-        inflexible, flexible = entry.headers or (0, 0)
-        return flexible if self._supported(entry, version) >= entry.first_flexible else inflexible
+        *first, inflexible, flexible = entry.headers or (0, 0)
+        if self._supported(entry, version) >= entry.first_flexible:
+            return flexible
+        return first[0] if first and version == 0 else inflexible
 
 
 def registry_of(package: str) -> Registry:

@@ -198,7 +198,12 @@ def test_versions_convert_and_name_what_would_be_lost() -> None:
 
 def test_the_registry_knows_every_message() -> None:
     assert kafka_messages.message("MetadataResponse", 12) is MetadataResponse
-    assert kafka_messages.versions("MetadataResponse") == range(14)
+    assert kafka_messages.versions("MetadataResponse") == kafka_messages.served("MetadataResponse") == range(14)
+    assert (kafka_messages.versions("FetchRequest"), kafka_messages.served("FetchRequest")) == (range(19), range(4, 19))
+    assert (list(kafka_messages.versions("StopReplicaRequest")), list(kafka_messages.served("StopReplicaRequest"))) == (
+        [0, 1, 2, 3, 4],
+        [],
+    )
     assert kafka_messages.response(3, 12) is MetadataResponse
     assert kafka_messages.request(3, 12).NAME == "MetadataRequest"
     assert "OffsetCommitValue" in kafka_messages.names()
@@ -209,7 +214,8 @@ def test_the_registry_knows_every_message() -> None:
     [
         (lambda: kafka_messages.message("Nothing", 0), "kafka_messages has no message named 'Nothing'"),
         (lambda: kafka_messages.message("MetadataResponse", 14), "no version 14 of MetadataResponse; it has 0 to 13"),
-        (lambda: kafka_messages.request(4, 0), "LeaderAndIsrRequest is retired"),
+        (lambda: kafka_messages.request(4, 8), "no version 8 of LeaderAndIsrRequest; it has 0 to 7"),
+        (lambda: kafka_messages.served("Nothing"), "kafka_messages has no message named 'Nothing'"),
         (lambda: kafka_messages.response(1234, 0), "no response with API key 1234"),
         (lambda: kafka_messages.request_header_version(3, 99), "no version 99 of MetadataRequest"),
         (lambda: kafka_messages.versions(""), "no message named ''"),
@@ -221,7 +227,7 @@ def test_what_the_registry_does_not_have_is_said_plainly(ask: object, answer: st
 
 
 @pytest.mark.parametrize(
-    "frame", [b"", b"\0\3\0", b"\x7f\xff\0\0\0\0\0\1", b"\0\3\0\x63\0\0\0\1\0\0", b"\0\4\0\0\0\0\0\1\0\0"]
+    "frame", [b"", b"\0\3\0", b"\x7f\xff\0\0\0\0\0\1", b"\0\3\0\x63\0\0\0\1\0\0", b"\0\4\0\x08\0\0\0\1\0\0"]
 )
 def test_frames_that_are_none_are_refused(frame: bytes) -> None:
     with pytest.raises(kipwire.DecodeError):

@@ -183,6 +183,7 @@ def test_every_request_knows_its_response_and_back() -> None:
             cls: Any = kafka_messages.message(name, version)
             if cls.TYPE == "request":
                 assert (cls.API_KEY, version) == (cls.RESPONSE.API_KEY, cls.RESPONSE.VERSION)
+                assert name.removesuffix("Request") + "Response" == cls.RESPONSE.NAME
                 assert cls.RESPONSE.REQUEST is cls
             else:
                 assert not hasattr(cls, "RESPONSE")
@@ -193,7 +194,28 @@ def test_the_table_of_versions_has_every_request() -> None:
     assert table[3] == range(14)
     assert list(table) == sorted(table)
     for key, versions in table.items():
-        assert kafka_messages.versions(kafka_messages.request(key, versions[0]).NAME) == versions
+        assert kafka_messages.served(kafka_messages.request(key, versions[0]).NAME) == versions
+    assert (table[1], table[56]) == (range(4, 19), range(2, 4))
+    assert not {4, 5, 6, 7} & set(table), "what no version is served of"
+
+
+def test_a_former_name_of_an_api_has_a_response_of_the_same_name() -> None:
+    asked: Any = kafka_messages.message("AlterIsrRequest", 0)
+    answer: Any = kafka_messages.message("AlterIsrResponse", 0)
+    wanted = answer(throttle_time_ms=3)
+    frame = kafka_messages.encode_response(wanted, 5)
+    assert kafka_messages.decode_response(frame, asked).body == wanted
+    assert kafka_messages.decode_response(frame, 56, 0).body.NAME == "AlterPartitionResponse"
+
+
+def test_the_oldest_header_has_no_client_id() -> None:
+    cls: Any = kafka_messages.message("ControlledShutdownRequest", 0)
+    body = cls(broker_id=7)
+    frame = kafka_messages.encode_request(body, 5, "nobody")
+    assert frame == bytes.fromhex("0007 0000 00000005 00000007")
+    header, found = kafka_messages.decode_request(frame)
+    assert (header.VERSION, found) == (0, body)
+    assert kafka_messages.encode_request(body, header=header) == frame
 
 
 # KIP-511.

@@ -18,6 +18,7 @@ ORIGINS = (
     "group-coordinator",
     "metadata",
     "raft",
+    "removed",
     "share-coordinator",
     "storage",
     "streams",

@@ -2,5 +2,5 @@
 """AlterPartitionRequest: Sent by a partition leader to the active controller to propose a changed in-sync replica set
 or leader recovery state. Began as AlterIsr (KIP-497).
 
-Versions 2-3; the form changes with 3.
+Versions 0-3; the form changes with 1, 2, 3.
 """

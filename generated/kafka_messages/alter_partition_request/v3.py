@@ -173,7 +173,7 @@ class AlterPartitionRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 3
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.AlterPartitionResponse]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

@@ -2,5 +2,5 @@
 """AlterPartitionResponse: The controller's answer to a leader's AlterPartition request, with the partition state that
 now holds.
 
-Versions 2-3; all of one form.
+Versions 0-3; the form changes with 1, 2.
 """

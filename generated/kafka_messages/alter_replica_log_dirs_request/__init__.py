@@ -2,5 +2,5 @@
 """AlterReplicaLogDirsRequest: An admin client asks a broker to place or move its own partition replicas into
 particular log directories (KIP-113). It goes to the broker that hosts the replicas, not to the controller.
 
-Versions 1-2; the form changes with 2.
+Versions 0-2; the form changes with 2.
 """

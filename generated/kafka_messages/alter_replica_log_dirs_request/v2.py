@@ -126,7 +126,7 @@ class AlterReplicaLogDirsRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.AlterReplicaLogDirsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", struct=AlterReplicaLogDir),)

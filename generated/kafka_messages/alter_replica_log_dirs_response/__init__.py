@@ -2,5 +2,5 @@
 """AlterReplicaLogDirsResponse: A broker's answer to AlterReplicaLogDirs, with one outcome per replica. Success means
 that the placement was accepted; copying the data to the other directory may still be under way.
 
-Versions 1-2; the form changes with 2.
+Versions 0-2; the form changes with 2.
 """

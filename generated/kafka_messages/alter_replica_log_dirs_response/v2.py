@@ -117,7 +117,7 @@ class AlterReplicaLogDirsResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.AlterReplicaLogDirsRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

@@ -124,7 +124,7 @@ class CreateAclsRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.CreateAclsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", struct=AclCreation),)

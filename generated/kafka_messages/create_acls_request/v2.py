@@ -143,7 +143,7 @@ class CreateAclsRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.CreateAclsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", struct=AclCreation),)

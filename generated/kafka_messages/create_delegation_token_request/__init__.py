@@ -2,5 +2,5 @@
 """CreateDelegationTokenRequest: A client asks for a delegation token, a light shared secret with which others can
 authenticate through SASL/SCRAM as its owner. Introduced by KIP-48.
 
-Versions 1-3; the form changes with 2, 3.
+Versions 0-3; the form changes with 2, 3.
 """

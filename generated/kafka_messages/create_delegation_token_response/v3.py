@@ -50,7 +50,7 @@ class CreateDelegationTokenResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 3
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.CreateDelegationTokenRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

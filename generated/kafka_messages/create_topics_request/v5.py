@@ -209,7 +209,7 @@ class CreateTopicsRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 5
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.CreateTopicsResponse]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

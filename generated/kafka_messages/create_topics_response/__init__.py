@@ -2,5 +2,5 @@
 """CreateTopicsResponse: Answer to CreateTopics with one result per topic and, from version 5 on, the properties the
 topic was created with (KIP-4, KIP-525).
 
-Versions 2-7; the form changes with 5, 7.
+Versions 0-7; the form changes with 1, 2, 5, 7.
 """

@@ -90,7 +90,7 @@ class CreateTopicsResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.CreateTopicsRequest]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 0
     FIELDS = (

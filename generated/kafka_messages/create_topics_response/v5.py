@@ -239,7 +239,7 @@ class CreateTopicsResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 5
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.CreateTopicsRequest]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 7
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

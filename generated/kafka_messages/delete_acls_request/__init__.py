@@ -2,5 +2,5 @@
 """DeleteAclsRequest: Sent by an admin client to remove all access control entries that match any of the given filters
 (KIP-140).
 
-Versions 1-3; the form changes with 2.
+Versions 0-3; the form changes with 1, 2.
 """

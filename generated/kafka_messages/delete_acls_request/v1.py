@@ -141,7 +141,7 @@ class DeleteAclsRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.DeleteAclsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter),)

@@ -159,7 +159,7 @@ class DeleteAclsRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.DeleteAclsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter),)

@@ -2,5 +2,5 @@
 """DeleteAclsResponse: Reports to the admin client which access control entries each filter hit and whether they were
 removed (KIP-140).
 
-Versions 1-3; the form changes with 2.
+Versions 0-3; the form changes with 1, 2.
 """

@@ -204,7 +204,7 @@ class DeleteAclsResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.DeleteAclsRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 0
     FIELDS = (

@@ -228,7 +228,7 @@ class DeleteAclsResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.DeleteAclsRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

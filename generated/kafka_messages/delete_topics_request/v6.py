@@ -87,7 +87,7 @@ class DeleteTopicsRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 6
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.DeleteTopicsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

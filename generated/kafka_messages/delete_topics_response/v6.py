@@ -115,7 +115,7 @@ class DeleteTopicsResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 6
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.DeleteTopicsRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

@@ -44,7 +44,7 @@ class DescribeAclsRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.DescribeAclsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

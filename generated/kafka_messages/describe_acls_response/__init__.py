@@ -2,5 +2,5 @@
 """DescribeAclsResponse: Answer to DescribeAcls: the matching access control entries, grouped by resource pattern
 (KIP-140).
 
-Versions 1-3; the form changes with 2.
+Versions 0-3; the form changes with 1, 2.
 """

@@ -2,5 +2,5 @@
 """DescribeConfigsRequest: A client asks for the configuration of topics, brokers, broker loggers, client metrics
 subscriptions or groups (KIP-133). Values that belong to one broker are best asked of that very broker.
 
-Versions 1-4; the form changes with 3, 4.
+Versions 0-4; the form changes with 1, 3, 4.
 """

@@ -92,7 +92,7 @@ class DescribeConfigsRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 3
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.DescribeConfigsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

@@ -96,7 +96,7 @@ class DescribeConfigsRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 4
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.DescribeConfigsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

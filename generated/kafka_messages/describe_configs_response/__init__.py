@@ -2,5 +2,5 @@
 """DescribeConfigsResponse: The settings of the resources named in a DescribeConfigs request, each with its value and
 where that value comes from.
 
-Versions 1-4; the form changes with 3, 4.
+Versions 0-4; the form changes with 1, 3, 4.
 """

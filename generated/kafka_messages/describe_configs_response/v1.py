@@ -260,7 +260,7 @@ class DescribeConfigsResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.DescribeConfigsRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0
     FIELDS = (

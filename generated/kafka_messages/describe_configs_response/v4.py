@@ -304,7 +304,7 @@ class DescribeConfigsResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 4
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.DescribeConfigsRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

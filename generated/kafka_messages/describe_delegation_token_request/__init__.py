@@ -2,5 +2,5 @@
 """DescribeDelegationTokenRequest: A client lists the delegation tokens it is allowed to see, optionally only those of
 certain owners (KIP-48).
 
-Versions 1-3; the form changes with 2.
+Versions 0-3; the form changes with 2.
 """

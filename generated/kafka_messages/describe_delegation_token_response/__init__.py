@@ -2,5 +2,5 @@
 """DescribeDelegationTokenResponse: The delegation tokens that match a DescribeDelegationToken request and that the
 requester may see (KIP-48).
 
-Versions 1-3; the form changes with 2, 3.
+Versions 0-3; the form changes with 2, 3.
 """

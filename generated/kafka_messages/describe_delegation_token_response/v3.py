@@ -239,7 +239,7 @@ class DescribeDelegationTokenResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 3
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.DescribeDelegationTokenRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

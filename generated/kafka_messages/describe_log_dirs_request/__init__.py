@@ -2,5 +2,5 @@
 """DescribeLogDirsRequest: Asks a broker for the log directories it has and for the size of the partition replicas in
 them; sent by admin clients to each broker of interest (KIP-113).
 
-Versions 1-5; the form changes with 2.
+Versions 0-5; the form changes with 2.
 """

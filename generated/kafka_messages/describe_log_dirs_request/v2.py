@@ -85,7 +85,7 @@ class DescribeLogDirsRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.DescribeLogDirsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

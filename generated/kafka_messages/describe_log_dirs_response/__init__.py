@@ -2,5 +2,5 @@
 """DescribeLogDirsResponse: A broker's answer to DescribeLogDirsRequest: its log directories with the replicas and the
 space in each.
 
-Versions 1-5; the form changes with 2, 3, 4, 5.
+Versions 0-5; the form changes with 2, 3, 4, 5.
 """

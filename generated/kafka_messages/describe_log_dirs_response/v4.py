@@ -195,7 +195,7 @@ class DescribeLogDirsResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 4
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.DescribeLogDirsRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

@@ -2,5 +2,5 @@
 """ExpireDelegationTokenRequest: Moves the expiry of a delegation token to another time or ends the token at once; sent
 by clients entitled to manage the token (KIP-48).
 
-Versions 1-2; the form changes with 2.
+Versions 0-2; the form changes with 2.
 """

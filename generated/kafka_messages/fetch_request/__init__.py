@@ -2,5 +2,5 @@
 """FetchRequest: Sent by consumers and by follower replicas to read records from partitions; KRaft replicas use it to
 copy the metadata log from the quorum leader (KIP-595).
 
-Versions 4-18; the form changes with 5, 7, 9, 11, 12, 13, 15, 17, 18.
+Versions 0-18; the form changes with 3, 4, 5, 7, 9, 11, 12, 13, 15, 17, 18.
 """

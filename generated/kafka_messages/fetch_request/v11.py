@@ -207,7 +207,7 @@ class FetchRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 11
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.FetchResponse]]
-    MIN_VERSION = 4
+    MIN_VERSION = 0
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

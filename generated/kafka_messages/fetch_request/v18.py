@@ -279,7 +279,7 @@ class FetchRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 18
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.FetchResponse]]
-    MIN_VERSION = 4
+    MIN_VERSION = 0
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

@@ -2,5 +2,5 @@
 """FetchResponse: Answer to Fetch: the records of the requested partitions together with their offsets and leadership
 hints. Within a fetch session, partitions with nothing new are left out (KIP-227).
 
-Versions 4-18; the form changes with 5, 7, 11, 12, 13, 16.
+Versions 0-18; the form changes with 1, 4, 5, 7, 11, 12, 13, 16.
 """

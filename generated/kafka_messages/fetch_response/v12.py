@@ -409,7 +409,7 @@ class FetchResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 12
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
-    MIN_VERSION = 4
+    MIN_VERSION = 0
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
     OTHER_TAGS = frozenset({0})

@@ -476,7 +476,7 @@ class FetchResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 16
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
-    MIN_VERSION = 4
+    MIN_VERSION = 0
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

@@ -219,7 +219,7 @@ class FetchResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 7
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
-    MIN_VERSION = 4
+    MIN_VERSION = 0
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 0
     FIELDS = (

@@ -15,8 +15,8 @@ __all__ = ["ListConfigResourcesRequest"]
 
 
 class ListConfigResourcesRequest(kipwire.FlexibleMessage):
-    """Asks a broker for the resources of given types that can carry configuration; sent by admin clients. Version 0 was
-    introduced by KIP-714 and lists client metrics resources only.
+    """Asks a broker for the resources of given types that can carry configuration; sent by admin clients. Version 0 lists
+    client metrics resources only; up to Kafka 4.0 it was called ListClientMetricsResources (KIP-1000).
     """
 
     NAME = "ListConfigResourcesRequest"

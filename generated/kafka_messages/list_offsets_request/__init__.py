@@ -2,5 +2,5 @@
 """ListOffsetsRequest: Asks partition leaders for the offset that belongs to a timestamp or to a special position such
 as the start or the end of the log; sent by consumers, admin clients and replicas.
 
-Versions 1-11; the form changes with 2, 4, 6, 10.
+Versions 0-11; the form changes with 1, 2, 4, 6, 10.
 """

@@ -109,7 +109,7 @@ class ListOffsetsRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 1
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.ListOffsetsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

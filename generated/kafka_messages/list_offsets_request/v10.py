@@ -126,7 +126,7 @@ class ListOffsetsRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 10
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.ListOffsetsResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

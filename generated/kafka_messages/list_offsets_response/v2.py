@@ -116,7 +116,7 @@ class ListOffsetsResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.ListOffsetsRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 0
     FIELDS = (

@@ -139,7 +139,7 @@ class ListOffsetsResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 6
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.ListOffsetsRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

@@ -2,5 +2,5 @@
 """OffsetCommitRequest: Sent by a consumer or an admin client to the group coordinator to store how far a group has
 read in each partition.
 
-Versions 2-10; the form changes with 5, 6, 7, 8, 10.
+Versions 0-10; the form changes with 1, 2, 5, 6, 7, 8, 10.
 """

@@ -152,7 +152,7 @@ class OffsetCommitRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 10
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.OffsetCommitResponse]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

@@ -129,7 +129,7 @@ class OffsetCommitRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.OffsetCommitResponse]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

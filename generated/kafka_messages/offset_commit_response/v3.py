@@ -110,7 +110,7 @@ class OffsetCommitResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 3
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.OffsetCommitRequest]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 0
     FIELDS = (

@@ -117,7 +117,7 @@ class OffsetCommitResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 8
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.OffsetCommitRequest]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

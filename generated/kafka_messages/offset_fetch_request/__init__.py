@@ -2,5 +2,5 @@
 """OffsetFetchRequest: Asks the group coordinator for the offsets a group has committed; consumers send it to find
 where to resume, admin clients to inspect. From version 8 on it can ask for several groups at once.
 
-Versions 1-10; the form changes with 2, 6, 7, 8, 9, 10.
+Versions 0-10; the form changes with 2, 6, 7, 8, 9, 10.
 """

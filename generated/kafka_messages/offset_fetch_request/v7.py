@@ -94,7 +94,7 @@ class OffsetFetchRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 7
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.OffsetFetchResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

@@ -2,5 +2,5 @@
 """OffsetFetchResponse: The group coordinator's report of committed offsets: of one group up to version 7, of several
 from version 8 on.
 
-Versions 1-10; the form changes with 2, 3, 5, 6, 8, 10.
+Versions 0-10; the form changes with 2, 3, 5, 6, 8, 10.
 """

@@ -142,7 +142,7 @@ class OffsetFetchResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 5
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.OffsetFetchRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 0
     FIELDS = (

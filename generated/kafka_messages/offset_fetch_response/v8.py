@@ -214,7 +214,7 @@ class OffsetFetchResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 8
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.OffsetFetchRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 10
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

@@ -2,5 +2,5 @@
 """OffsetForLeaderEpochRequest: Asks a partition leader where a given leader epoch ends in its log, so that followers
 can truncate diverging records (KIP-101) and consumers can detect that the log was truncated (KIP-320).
 
-Versions 2-4; the form changes with 3, 4.
+Versions 0-4; the form changes with 2, 3, 4.
 """

@@ -109,7 +109,7 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.OffsetForLeaderEpochResponse]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic),)

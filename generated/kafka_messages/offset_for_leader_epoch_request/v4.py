@@ -119,7 +119,7 @@ class OffsetForLeaderEpochRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 4
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.OffsetForLeaderEpochResponse]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

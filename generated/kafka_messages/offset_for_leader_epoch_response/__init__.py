@@ -2,5 +2,5 @@
 """OffsetForLeaderEpochResponse: The leader's answer with the end offsets of the leader epochs asked about, per
 partition.
 
-Versions 2-4; the form changes with 4.
+Versions 0-4; the form changes with 1, 2, 4.
 """

@@ -116,7 +116,7 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.OffsetForLeaderEpochRequest]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0
     FIELDS = (

@@ -123,7 +123,7 @@ class OffsetForLeaderEpochResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 4
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.OffsetForLeaderEpochRequest]]
-    MIN_VERSION = 2
+    MIN_VERSION = 0
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

@@ -2,5 +2,5 @@
 """ProduceRequest: A producer sends record batches to the broker that leads the partitions, to have them appended to
 their logs.
 
-Versions 3-13; the form changes with 9, 13.
+Versions 0-13; the form changes with 3, 9, 13.
 """

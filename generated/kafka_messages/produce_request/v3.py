@@ -120,7 +120,7 @@ class ProduceRequest(kipwire.Message):
     VERSION: typing.ClassVar[int] = 3
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.ProduceResponse]]
-    MIN_VERSION = 3
+    MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

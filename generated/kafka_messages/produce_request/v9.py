@@ -138,7 +138,7 @@ class ProduceRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 9
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.ProduceResponse]]
-    MIN_VERSION = 3
+    MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

@@ -2,5 +2,5 @@
 """ProduceResponse: The leader's answer to a Produce request: for each partition an error or the place in the log where
 the records were appended. It is not sent at all if the request had acks 0.
 
-Versions 3-13; the form changes with 5, 8, 9, 10, 13.
+Versions 0-13; the form changes with 1, 2, 5, 8, 9, 10, 13.
 """

@@ -354,7 +354,7 @@ class ProduceResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 10
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
-    MIN_VERSION = 3
+    MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

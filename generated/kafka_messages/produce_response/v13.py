@@ -352,7 +352,7 @@ class ProduceResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 13
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
-    MIN_VERSION = 3
+    MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (

@@ -201,7 +201,7 @@ class ProduceResponse(kipwire.Message):
     VERSION: typing.ClassVar[int] = 8
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
-    MIN_VERSION = 3
+    MIN_VERSION = 0
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 0
     FIELDS = (

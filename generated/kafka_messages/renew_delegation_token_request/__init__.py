@@ -2,5 +2,5 @@
 """RenewDelegationTokenRequest: A client extends the validity of a delegation token before it expires (KIP-48). The
 token's owner and its appointed renewers may do so.
 
-Versions 1-2; the form changes with 2.
+Versions 0-2; the form changes with 2.
 """

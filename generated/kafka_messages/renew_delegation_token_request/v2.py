@@ -34,7 +34,7 @@ class RenewDelegationTokenRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.RenewDelegationTokenResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (

@@ -17,7 +17,8 @@ pack_hhi = struct.Struct(">hhi").pack
 
 class RequestHeader(kipwire.FlexibleMessage):
     """Precedes every request a client sends to a node and says what kind of request follows. Version 2 adds tagged fields
-    (KIP-482) and goes with the flexible versions of requests.
+    (KIP-482) and goes with the flexible versions of requests. Version 0, without a client id, only stands before
+    version 0 of ControlledShutdown.
 
     Attributes:
         request_api_key (int16): Number of the API that is called.
@@ -32,7 +33,7 @@ class RequestHeader(kipwire.FlexibleMessage):
     TYPE = "header"
     API_KEY: typing.ClassVar[None] = None
     VERSION: typing.ClassVar[int] = 2
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     FIELDS = (
         kipwire.Field("request_api_key", "RequestApiKey", "int16", default=0),

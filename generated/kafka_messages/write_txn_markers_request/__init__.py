@@ -2,5 +2,5 @@
 """WriteTxnMarkersRequest: Sent by a transaction coordinator to partition leaders to have commit or abort markers
 written to the logs a transaction touched (KIP-98).
 
-Versions 1-2; the form changes with 2.
+Versions 0-2; the form changes with 1, 2.
 """

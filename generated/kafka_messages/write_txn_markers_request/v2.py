@@ -151,7 +151,7 @@ class WriteTxnMarkersRequest(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 2
     if typing.TYPE_CHECKING:
         RESPONSE: typing.ClassVar[type[_partner.WriteTxnMarkersResponse]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FIELDS = (kipwire.Field("markers", "Markers", "[]WritableTxnMarker", struct=WritableTxnMarker),)

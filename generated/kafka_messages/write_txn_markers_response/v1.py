@@ -151,7 +151,7 @@ class WriteTxnMarkersResponse(kipwire.FlexibleMessage):
     VERSION: typing.ClassVar[int] = 1
     if typing.TYPE_CHECKING:
         REQUEST: typing.ClassVar[type[_partner.WriteTxnMarkersRequest]]
-    MIN_VERSION = 1
+    MIN_VERSION = 0
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
     FIELDS = (kipwire.Field("markers", "Markers", "[]WritableTxnMarkerResult", struct=WritableTxnMarkerResult),)

@@ -43,6 +43,7 @@ RESERVED_MODULES = frozenset(
         "request_header_version",
         "response",
         "response_header_version",
+        "served",
         "versions",
     }
 )

@@ -8,7 +8,7 @@ from uuid import UUID
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.versions import Versions
 from kipgen.language.wire_form import WireForm
-from kipwire.api_keys import API_VERSIONS_KEY
+from kipwire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
 
 MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
 
@@ -79,6 +79,8 @@ class MessageSpec:
     type: str
     """One of `MESSAGE_TYPES`."""
     valid_versions: Versions
+    served_versions: Versions
+    """Those of the valid versions that the protocol's current release speaks; an open end is closed."""
     flexible_versions: Versions
     fields: tuple[FieldSpec, ...]
     structs: tuple[StructSpec, ...]
@@ -104,6 +106,11 @@ class MessageSpec:
         A client that receives the response to ApiVersions does not know yet which versions the broker understands.
         """
         return self.type == "response" and self.api_key == API_VERSIONS_KEY
+
+    @property
+    def begins_with_oldest_header(self) -> bool:
+        """Whether the oldest header, which has no client id, stands before its version 0 and no other."""
+        return self.type == "request" and self.api_key == CONTROLLED_SHUTDOWN_KEY
 
     def struct(self, name: str) -> StructSpec:
         """The struct of that name.

@@ -233,8 +233,13 @@ def _is_as_before(earlier: Manifest, fresh: dict[str, MessageSpec]) -> bool:
 def _header_versions(specs: dict[str, MessageSpec]) -> HeaderVersions:
     """The headers of the package's own header specs; Kafka's where it has none."""
     versions = HeaderVersions()
-    pairs = {spec.name: _header_pair(registry_entry(spec, versions)) for spec in specs.values()}
-    return HeaderVersions(pairs.get("RequestHeader", versions.request), pairs.get("ResponseHeader", versions.response))
+    entries = {spec.name: registry_entry(spec, versions) for spec in specs.values()}
+    request, response = entries.get("RequestHeader"), entries.get("ResponseHeader")
+    return HeaderVersions(
+        versions.request if request is None else _header_pair(request),
+        versions.response if response is None else _header_pair(response),
+        versions.oldest_request if request is None else request.lowest,
+    )
 
 
 def _header_pair(entry: RegistryEntry) -> tuple[int, int]:

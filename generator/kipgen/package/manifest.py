@@ -102,8 +102,10 @@ def read_manifest(package: Path) -> Manifest:
     try:
         data = json.loads(read_regular(package / FILE_NAME, MAX_BYTES))
         specs = {_text(source): _made(made) for source, made in data["specs"].items()}
-        headers = HeaderVersions(*(_pair(data["headers"][part]) for part in ("request", "response")))
-        named = data.get("enums", {"content": "", "specs": {}})  # of packages without, as earlier releases made them
+        request, response = (_pair(data["headers"][part]) for part in ("request", "response"))
+        oldest = _number(data["headers"].get("oldest_request", 1))  # of packages without, as earlier releases made them
+        headers = HeaderVersions(request, response, oldest)
+        named = data.get("enums", {"content": "", "specs": {}})  # likewise
         enums = Enums(_text(named["content"]), {_text(p): _text(h) for p, h in named["specs"].items()})
         return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, enums, specs)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -119,6 +121,12 @@ def _made(made: dict[str, object]) -> Made:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int):
         raise TypeError
     return value
 

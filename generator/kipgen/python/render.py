@@ -35,11 +35,17 @@ class HeaderVersions:
 
     request: tuple[int, int] = (1, 2)
     response: tuple[int, int] = (0, 1)
+    oldest_request: int = 1
 
-    def before(self, spec: MessageSpec) -> tuple[int, int] | None:
-        """The pair for a message; None for one without a header."""
+    def before(self, spec: MessageSpec) -> tuple[int, ...] | None:
+        """The versions for a message, before inflexible and before flexible versions; None for one without a header.
+
+        One more comes first where version 0 has a header of its own.
+        """
         if spec.has_oldest_header:
             return self.response[0], self.response[0]
+        if spec.begins_with_oldest_header and self.oldest_request < self.request[0]:
+            return self.oldest_request, *self.request
         return {"request": self.request, "response": self.response}.get(spec.type)
 
 
@@ -54,11 +60,18 @@ class RegistryEntry:
     lowest: int
     highest: int
     first_flexible: int
-    headers: tuple[int, int] | None
+    headers: tuple[int, ...] | None
+    served: tuple[int, int] | None
+    """The lowest and the highest served version; None if all are."""
     folder: str
     """The name of the folder of its spec."""
     enum_fields: tuple[tuple[str, str], ...]
     """The fields that may have an enum, each by class and attribute, with its name."""
+
+    @property
+    def is_former(self) -> bool:
+        """Whether it has versions, but none that is served; it may share its API key with one that is."""
+        return self.served is not None and self.served[0] > self.served[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +97,7 @@ def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
     """A message's entry in the registry."""
     highest = spec.valid_versions.highest
     flexible = spec.flexible_versions.intersect(spec.valid_versions)
+    served = spec.served_versions
     return RegistryEntry(
         name=spec.name,
         module=names.module_name(spec.name),
@@ -93,6 +107,7 @@ def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
         highest=highest,
         first_flexible=highest + 1 if flexible.is_empty else flexible.lowest,
         headers=headers.before(spec),
+        served=None if served == spec.valid_versions else (served.lowest, served.highest),
         folder=PurePath(spec.location.file).parent.name,
         enum_fields=() if spec.valid_versions.is_empty else tuple(_enum_fields(spec)),
     )
@@ -130,8 +145,13 @@ def render_package(package: str, entries: list[RegistryEntry]) -> CodeBlocks:
 
 
 def _resolved(spec: MessageSpec, version: int, headers: HeaderVersions) -> WireMessage:
-    pair = headers.before(spec)
-    return resolve(spec, version, None if pair is None else pair[version in spec.flexible_versions])
+    before = headers.before(spec)
+    if before is None:
+        return resolve(spec, version)
+    *first, inflexible, flexible = before
+    if first and version == 0:
+        return resolve(spec, version, first[0])
+    return resolve(spec, version, flexible if version in spec.flexible_versions else inflexible)
 
 
 def _origins(resolved: list[WireMessage]) -> dict[int, int]:

@@ -85,13 +85,15 @@ def _named_number(value: EnumValue) -> Code:
 
 
 def _sources(wanted: ValuesFrom, entries: Iterable[RegistryEntry]) -> list[RegistryEntry]:
-    """The messages that an enum has its values from, by API key."""
+    """The messages that an enum has its values from, by API key; without former names of those that are served."""
     found = [
         entry
         for entry in entries
         if entry.type == wanted.type and entry.api_key is not None and wanted.folder in (None, entry.folder)
     ]
-    return sorted(found, key=lambda entry: entry.api_key or 0)
+    served = {entry.api_key for entry in found if not entry.is_former}
+    named = (entry for entry in found if not (entry.is_former and entry.api_key in served))
+    return sorted(named, key=lambda entry: entry.api_key or 0)
 
 
 def _message_number_name(entry: RegistryEntry) -> str:

@@ -83,6 +83,7 @@ class _Parser:
         if "validVersions" in obj.value and "validVersions" not in obj.broken and not obj.filled("validVersions"):
             text = "'validVersions' is blank; write a range such as 0-5, or none"
             obj.report("validVersions", "version-syntax", text)
+        served = obj.versions("servedVersions", valid)
         flexible = obj.versions("flexibleVersions", Versions.NONE)
         deprecated = obj.versions("deprecatedVersions", Versions.NONE)
         retired = valid.is_empty
@@ -98,6 +99,7 @@ class _Parser:
             name=name,
             type=type_,
             valid_versions=valid,
+            served_versions=_closed(served, valid),
             flexible_versions=self.flexible,
             fields=tuple(field.spec for field in fields),
             structs=(),
@@ -185,6 +187,13 @@ class _Parser:
 def _present(obj: SpecObject, within: Versions | None, versions: Versions) -> Versions | None:
     """The message versions that have a field or a struct; None if that is not known."""
     return None if within is None or "versions" in obj.broken else within.intersect(versions)
+
+
+def _closed(served: Versions, valid: Versions) -> Versions:
+    """Served versions with the highest valid version instead of an open end; a rule objects to what is beyond it."""
+    if valid.is_empty:
+        return Versions.NONE
+    return served.intersect(valid) if served.is_open and served.lowest in valid else served
 
 
 def _listeners(obj: SpecObject) -> tuple[str, ...]:

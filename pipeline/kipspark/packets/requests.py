@@ -32,7 +32,7 @@ class Request(NamedTuple):
     api_version: int
     correlation_id: int
     client_id: str | None
-    """None too if it was not captured, or is not UTF-8."""
+    """None too if it was not captured, is not UTF-8, or the header has none."""
 
 
 def request_of(frame: bytes) -> Request | None:
@@ -40,7 +40,8 @@ def request_of(frame: bytes) -> Request | None:
     if len(frame) < _HEADER.size:
         return None
     api_key, api_version, correlation_id = _HEADER.unpack_from(frame)
-    return Request(api_key, api_version, correlation_id, _client_id(frame))
+    client_id = _client_id(frame) if _names_client(api_key, api_version) else None
+    return Request(api_key, api_version, correlation_id, client_id)
 
 
 def begins_request(data: bytes) -> bool | None:
@@ -49,7 +50,11 @@ def begins_request(data: bytes) -> bool | None:
         return None
     size, api_key, version, _, client_id_size = _SIZED_HEADER.unpack_from(data)
     rest = size + 4 - _SIZED_HEADER.size
-    if not 0 <= rest <= LARGEST_FRAME or not -1 <= client_id_size <= rest or not _is_known(api_key, version):
+    if not 0 <= rest <= LARGEST_FRAME or not _is_known(api_key, version):
+        return False
+    if not _names_client(api_key, version):
+        return True
+    if not -1 <= client_id_size <= rest:
         return False
     client_id = data[_SIZED_HEADER.size :][: max(client_id_size, 0)]
     return client_id.decode("utf-8", "replace").isprintable()
@@ -64,6 +69,12 @@ def is_request(frame: bytes) -> bool:
 def _is_known(api_key: int, version: int) -> bool:
     """Whether there is a request of that key in about that version."""
     return version >= 0 and any(_exists(api_key, one) for one in range(version - _NEARLY, version + _NEARLY + 1))
+
+
+@lru_cache(maxsize=4096)
+def _names_client(api_key: int, version: int) -> bool:
+    """Whether the header of a request has a client id, as all but the oldest have."""
+    return not _exists(api_key, version) or registry_of(KAFKA).request_header_version(api_key, version) > 0
 
 
 @lru_cache(maxsize=16384)

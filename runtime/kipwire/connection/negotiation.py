@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 def common_versions(registry: Registry, answer: Message) -> dict[int, int]:
     """The highest version of each API that the package and the peer both have, by API key.
 
+    Versions that are no longer served count, too: older peers have no others.
+
     Args:
         registry: that of the package of messages.
         answer: an ApiVersionsResponse of any version.
     """
     common = {}
-    ours = registry.api_versions()
     for key, theirs in _ranges(answer).items():
-        both = [version for version in ours.get(key, ()) if version in theirs]
+        both = [version for version in registry.request_versions(key) if version in theirs]
         if both:
             common[key] = both[-1]
     return common
@@ -56,7 +57,7 @@ def versions_answer(
     Args:
         registry: that of the package of messages.
         version: that of the request.
-        served: the versions of each API, by API key; by default all that the package has.
+        served: the versions of each API, by API key; by default all that the package serves.
         values: of other fields, such as `throttle_time_ms`; dropped where the version has none and they are ignorable.
 
     Raises:

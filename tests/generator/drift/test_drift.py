@@ -16,6 +16,7 @@ from kipgen.commands.drift.differences import Difference, compare
 from kipgen.commands.drift.jars import JarError, read_release
 from kipgen.commands.drift.write import updated, write_missing
 from kipgen.reading import check
+from kipgen.reading.draft import Draft
 
 pytestmark = pytest.mark.same_without_kernel
 
@@ -81,10 +82,13 @@ def differences(specs: Path, *jars: Path) -> list[tuple[str, str, object, object
 
 
 def drifted(specs: Path, *jars: Path) -> tuple[Difference, ...]:
+    return compare(drafts(specs), read_release(jars)).differences
+
+
+def drafts(specs: Path) -> dict[Path, Draft]:
     checked, problems = check.read_folder(specs)
     assert not [problem for problem in problems if problem.rule != "pair-missing"]
-    ours = {Path(one.file): one.draft for one in checked if one.draft is not None}
-    return compare(ours, read_release(jars)).differences
+    return {Path(one.file): one.draft for one in checked if one.draft is not None}
 
 
 def kipgen(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -134,6 +138,76 @@ def test_every_kind_of_fact_is_compared_and_can_be_written(
     changed = [line for line in after.splitlines() if line not in there]
     assert len(changed) == 1, "the other lines stay as they are"
     assert after.count("//") == OURS.count("//")
+
+
+OLD_FIELD = '{ "name": "Hue", "type": "int8", "versions": "0-1", "about": "Old." },\n    '
+
+
+def served(text: str, valid: str, versions: str) -> str:
+    return text.replace('"validVersions": "0-1"', f'"validVersions": "{valid}",\n  "servedVersions": "{versions}"')
+
+
+def test_versions_that_the_release_no_longer_has_are_no_drift(tmp_path: Path) -> None:
+    ours = served(OURS, "0-3", "2+").replace('{ "name": "Name"', OLD_FIELD + '{ "name": "Name"')
+    ours = ours.replace('"red"', '"red", "nullableVersions": "0-1"').replace(
+        '"1+",\n', '"1+", "deprecatedVersions": "0-1",\n'
+    )
+    theirs = KAFKA.replace('"0-1"', '"2-3"').replace(DEPTH, DEPTH.replace("0+", "2+")).replace('"1+"', '"0+"')
+    assert differences(package(tmp_path, Colour=ours), jar(tmp_path, theirs)) == []
+
+
+def test_what_only_old_versions_have_counts_where_the_release_has_them(tmp_path: Path) -> None:
+    ours = served(OURS, "0-3", "2+").replace('{ "name": "Name"', OLD_FIELD + '{ "name": "Name"')
+    found = differences(package(tmp_path, Colour=ours), jar(tmp_path, KAFKA.replace('"0-1"', '"1-3"')))
+    assert found == [("", "validVersions", "2-3", "1-3"), ("Hue", "field", {"type": "int8", "versions": "0-1"}, None)]
+
+
+def test_a_message_that_is_no_longer_served_is_expected_of_no_release(tmp_path: Path) -> None:
+    dropped = served(OURS, "0-1", "none").replace("Colour", "Tint").replace('"apiKey": 7', '"apiKey": 9')
+    retired = KAFKA.replace('"0-1"', '"none"').replace("Colour", "Tint").replace('"apiKey": 7', '"apiKey": 9')
+    specs = package(tmp_path, Colour=OURS, Tint=dropped)
+    assert differences(specs, jar(tmp_path, KAFKA)) == []
+    assert differences(specs, jar(tmp_path, KAFKA, retired)) == []
+    assert differences(specs, jar(tmp_path, KAFKA, retired.replace('"none"', '"0"')))[:1] == [
+        ("", "validVersions", "none", "0")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ours", "kafka", "valid", "expected"),
+    [
+        ("0-1", "0-2", "0-2", None),
+        ("0-1", "1-2", "0-2", "1+"),
+        ("0-1", "none", "0-1", "none"),
+        ("none", "0-2", "0-2", None),
+        ("2-4", "1-5", "1-5", None),
+    ],
+)
+def test_versions_that_a_release_gives_up_stay_valid_when_it_is_written(
+    ours: str, kafka: str, valid: str, expected: str | None, tmp_path: Path
+) -> None:
+    for number, text in enumerate((OURS, served(OURS, "0-1", "none"), served(OURS, "0-1", ours))):
+        (folder := tmp_path / str(number)).mkdir()
+        specs = package(folder, Colour=text.replace('"validVersions": "0-1"', f'"validVersions": "{ours}"'))
+        release = jar(folder, KAFKA.replace('"0-1"', f'"{kafka}"'))
+        assert [one.problems for one in write_missing(specs, drafts(specs), read_release([release]))] in ([()], [])
+        after = (specs / "clients" / "Colour.json").read_text()
+        assert differences(specs, release) == []
+        assert f'"validVersions": "{valid}",\n  ' in after
+        assert re.findall(r'"servedVersions": "(.*)",\n  "flex', after) == ([expected] if expected else [])
+
+
+def test_ranges_keep_what_they_say_of_versions_that_a_release_lacks(tmp_path: Path) -> None:
+    ours = served(OURS, "0-6", "4+").replace('"red"', '"red", "nullableVersions": "1-5"')
+    ours = ours.replace(DEPTH, DEPTH.replace("0+", "1-5"))
+    theirs = KAFKA.replace('"0-1"', '"4-6"').replace(DEPTH, DEPTH.replace("0+", "4+"))
+    specs, release = package(tmp_path, Colour=ours), jar(tmp_path, theirs)
+    assert [found[:2] for found in differences(specs, release)] == [
+        ("Name", "nullableVersions"),
+        ("Shades.Depth", "versions"),
+    ]
+    after = updated(ours, read_release([release])["ColourRequest"].draft)
+    assert after == ours.replace('"1-5"', '"1-3"', 1).replace('"1-5"', '"1+"')
 
 
 def test_tags_are_facts(tmp_path: Path) -> None:

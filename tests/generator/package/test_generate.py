@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -184,6 +185,27 @@ def test_the_key_of_an_api_decides_whether_its_responses_keep_the_oldest_header(
     for version in (0, 1):
         text = planned.contents[f"{snake_case(name)}/v{version}.py"]
         assert f"HEADER_VERSION: typing.ClassVar[int] = {headers[version]}" in text
+
+
+def test_version_0_of_controlled_shutdown_has_the_header_without_a_client_id(tmp_path: Path, package: Path) -> None:
+    specs = tmp_path / "own"
+    specs.mkdir()
+    for type_ in ("Request", "Response"):
+        spec = {"type": type_.lower(), "apiKey": 7, "validVersions": "0-3", "flexibleVersions": "3+"}
+        (specs / f"Stop{type_}.json").write_text(json.dumps({"name": f"Stop{type_}", **spec}))
+
+    def header_versions() -> list[str]:
+        texts = [(package / f"stop_request/v{version}.py").read_text() for version in range(4)]
+        return [found[-1] if (found := re.findall(r"HEADER_VERSION.* = (\d)", text)) else "same" for text in texts]
+
+    generate(specs, package)
+    assert header_versions() == ["1", "same", "same", "2"], "without a RequestHeader 0 there is nothing special"
+    header = {"name": "RequestHeader", "type": "header", "validVersions": "0-2", "flexibleVersions": "2+"}
+    (specs / "RequestHeader.json").write_text(json.dumps(header))
+    registry = generate(specs, package).contents["__init__.py"]
+    assert 'Entry("StopRequest", "stop_request", "request", 7, 0, 3, 3, (0, 1, 2))' in registry
+    assert header_versions() == ["0", "1", "same", "2"]
+    assert generate(specs, package).is_up_to_date
 
 
 def test_versions_of_one_form_share_their_code(specs: Path, package: Path) -> None:

@@ -80,6 +80,7 @@ RICH: dict[str, Any] = {
     "apiKey": 900,
     "listeners": ["broker"],
     "validVersions": "0-3",
+    "servedVersions": "1+",
     "flexibleVersions": "2+",
     "deprecatedVersions": "0",
     "latestVersionUnstable": False,

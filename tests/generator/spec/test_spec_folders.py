@@ -185,6 +185,47 @@ def test_retired_pair_needs_no_flexible_versions(tmp_path: Path) -> None:
     assert read_folder(tmp_path)[1] == ()
 
 
+def _pair(folder: Path, api: str, **properties: Any) -> None:
+    for type_ in ("request", "response"):
+        _write(folder, f"{api}{type_.capitalize()}", type=type_, apiKey=4, **properties)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({}, {"servedVersions": "none", "validVersions": "0"}, []),
+        ({"servedVersions": "2+"}, {"servedVersions": "none", "validVersions": "0-1"}, []),
+        ({"validVersions": "1-3"}, {"servedVersions": "none", "validVersions": "0"}, ["api-key-heir"] * 2),
+        ({"validVersions": "none"}, {"servedVersions": "none", "validVersions": "0"}, ["api-key-heir"] * 2),
+        ({"servedVersions": "none"}, {"servedVersions": "none", "validVersions": "0"}, ["api-key-taken"] * 2),
+        ({}, {"validVersions": "none"}, ["api-key-taken"] * 2),
+        ({}, {"servedVersions": "1+"}, ["api-key-taken"] * 2),
+    ],
+)
+def test_an_api_key_is_shared_only_by_the_earlier_name_of_an_api(
+    first: dict[str, str], second: dict[str, str], expected: list[str], tmp_path: Path
+) -> None:
+    _pair(tmp_path, "Probe", **first)
+    _pair(tmp_path, "Trial", **second)
+    assert [problem.rule for problem in read_folder(tmp_path)[1]] == expected
+
+
+def test_each_name_of_an_api_has_a_response_of_its_own(tmp_path: Path) -> None:
+    _pair(tmp_path, "Probe")
+    _pair(tmp_path, "Trial", servedVersions="none")
+    (tmp_path / "TrialResponse.json").unlink()
+    assert [problem.rule for problem in read_folder(tmp_path)[1]] == ["pair-missing"]
+
+
+def test_request_and_response_are_served_in_the_same_versions(tmp_path: Path) -> None:
+    _pair(tmp_path, "Probe", servedVersions="1+")
+    for served in ("2+", "none"):
+        _write(tmp_path, "ProbeResponse", type="response", apiKey=4, servedVersions=served)
+        problems = read_folder(tmp_path)[1]
+        assert [problem.rule for problem in problems] == ["pair-versions"]
+        assert problems[0].text.endswith("but 1-3 in ProbeRequest; write the same in both")
+
+
 # For Kafka's own generator
 
 

@@ -271,6 +271,31 @@ def test_retired_message_needs_nothing_more(tmp_path: Path) -> None:
     assert _rules(tmp_path, spec('{"name": "A", "type": "int32", "tag": 0}', valid="none", flexible="1-2")) == []
 
 
+@pytest.mark.parametrize(
+    ("valid", "served", "expected"),
+    [
+        ("0-3", None, Versions(0, 3)),
+        ("0-3", "2+", Versions(2, 3)),
+        ("0-3", "1-2", Versions(1, 2)),
+        ("0-3", "none", Versions.NONE),
+        ("none", None, Versions.NONE),
+        ("none", "0+", Versions.NONE),
+    ],
+)
+def test_served_versions_are_all_if_the_spec_does_not_say_otherwise(
+    valid: str, served: str | None, expected: Versions, tmp_path: Path
+) -> None:
+    more = f'"servedVersions": "{served}"' if served else '"about": "A probe."'
+    assert _message(tmp_path, spec(valid=valid, more=more)).served_versions == expected
+
+
+@pytest.mark.parametrize("served", ["0-4", "4+", "4", "3-4"])
+def test_served_versions_beyond_the_valid_ones_are_refused(served: str, tmp_path: Path) -> None:
+    problems = _check(tmp_path, spec(valid="0-3", more=f'"servedVersions": "{served}"')).problems
+    assert [problem.rule for problem in problems] == ["served-versions-valid"]
+    assert "goes beyond validVersions 0-3; write a part of those, or none" in problems[0].text
+
+
 def test_struct_comes_after_those_that_it_uses(tmp_path: Path) -> None:
     text = spec(
         '{"name": "Alpha", "type": "Outer", "versions": "0+", "about": "All.", "fields": [\n'

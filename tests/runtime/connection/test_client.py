@@ -217,6 +217,11 @@ def test_both_sides_agree_on_the_highest_version_that_both_have() -> None:
         common_versions(REGISTRY, MetadataResponse())
 
 
+def test_a_client_talks_to_an_older_broker_in_versions_that_are_no_longer_served() -> None:
+    answer = versions_answer(REGISTRY, 0, {0: range(3), 1: range(4), 2: range(90, 91), 7: range(1, 2), 18: range(1)})
+    assert common_versions(REGISTRY, answer) == {0: 2, 1: 3, 7: 1, 18: 0}
+
+
 @pytest.mark.parametrize("served", [range(1), range(4), range(6)])
 def test_a_client_that_is_too_new_asks_again_in_a_version_that_the_broker_has(served: range) -> None:
     client, broker = ClientConnection(REGISTRY), ServerConnection(REGISTRY)

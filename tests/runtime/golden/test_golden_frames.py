@@ -31,14 +31,53 @@ def test_header_versions_are_javas() -> None:
     assert pairs == 309
 
 
-def test_every_api_has_the_versions_that_java_has() -> None:
+def test_every_api_serves_the_versions_that_java_has() -> None:
     for api in header_versions():
-        name = f"{api['name']}Request"
         wanted = [one["version"] for one in api["versions"]]
-        assert list(kafka_messages.versions(name)) == wanted
+        for name in (f"{api['name']}Request", f"{api['name']}Response"):
+            assert list(kafka_messages.served(name)) == wanted
 
 
-@pytest.mark.parametrize("line", golden_data.lines("frames"), ids=lambda line: f"{line['message']}-{line['version']}")
+def test_requests_that_no_java_client_knows_are_not_served() -> None:
+    known = {f"{api['name']}Request" for api in header_versions() if api["versions"]}
+    requests = {name for name in kafka_messages.names() if kafka_messages.REGISTRY.entry(name).type == "request"}
+    assert {name for name in requests if kafka_messages.served(name)} == known
+    assert sorted(requests - known) == [
+        "AlterIsrRequest",
+        "ControlledShutdownRequest",
+        "LeaderAndIsrRequest",
+        "ListClientMetricsResourcesRequest",
+        "StopReplicaRequest",
+        "UpdateMetadataRequest",
+    ]
+
+
+def test_header_versions_of_what_java_no_longer_has_are_those_of_its_frames() -> None:
+    pairs = set()
+    for line in golden_data.lines("removed-frames"):
+        key, version, header_version = line["apiKey"], line["version"], line["headerVersion"]
+        is_request = line["direction"] == "request"
+        of_key = kafka_messages.request_header_version if is_request else kafka_messages.response_header_version
+        assert of_key(key, version) == header_version
+        cls = kafka_messages.message(line["message"], version)
+        assert key == cls.API_KEY
+        assert header_version == cls.HEADER_VERSION
+        assert version not in kafka_messages.served(line["message"])
+        pairs.add((line["message"], version))
+    assert len(pairs) == 114
+
+
+FRAMES = [*golden_data.lines("frames"), *golden_data.lines("removed-frames")]
+EARLIER_NAMES = {
+    "AlterIsrRequest": "AlterPartitionRequest",
+    "AlterIsrResponse": "AlterPartitionResponse",
+    "ListClientMetricsResourcesRequest": "ListConfigResourcesRequest",
+    "ListClientMetricsResourcesResponse": "ListConfigResourcesResponse",
+}
+"""What the messages are called that a frame with their key is read as: their bytes are the same."""
+
+
+@pytest.mark.parametrize("line", FRAMES, ids=lambda line: f"{line['message']}-{line['version']}")
 def test_frames_come_back_byte_for_byte(line: dict[str, Any]) -> None:
     data = bytes.fromhex(line["hex"])
     frame = data[4:]
@@ -50,6 +89,9 @@ def test_frames_come_back_byte_for_byte(line: dict[str, Any]) -> None:
         header, body = kafka_messages.decode_response(frame, line["apiKey"], line["version"])
     assert line["headerVersion"] == header.VERSION
     assert header.to_json() == line["header"]
+    assert EARLIER_NAMES.get(line["message"], line["message"]) == body.NAME
+    if line["message"] in EARLIER_NAMES:
+        body = kafka_messages.message(line["message"], line["version"]).decode(body.encode())
     assert body.to_json() == line["json"]
     assert header.encode() + body.encode() == frame
     if line["direction"] == "request":

@@ -202,5 +202,13 @@ _VERDICTS: dict[str, tuple[str | None, str, str]] = {
         spec(_struct("Alpha", "[]Inner", _field("Leaf", "int32"), _tagged("Twig", 0))),
         spec(_struct("Alpha", "[]Inner", _field("Leaf", "int32"), more=', "reservedTags": [0]')),
     ),
+    "old versions described, not served": (
+        _WARNED,
+        spec(ALPHA, valid="2-3"),
+        spec(ALPHA, _field("Beta", "int32", "0-1"), valid="0-3", more='"servedVersions": "2+"'),
+    ),
+    "old versions served again": (_REFUSED, spec(valid="2-3"), spec(valid="0-3", more='"servedVersions": "1+"')),
+    "versions no longer served": (_WARNED, spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "none"')),
+    "all versions served in other words": (_FINE, spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "0-3"')),
     "tag of another type than the plain field before": (_FINE, spec(ALPHA), spec(ALPHA, _tagged("Beta", 0, "string"))),
 }

@@ -49,8 +49,8 @@ def advise(
     if checked.spec is None:
         print_problems(checked.problems)
         fail(f"{spec} has errors; correct them first")
-    if checked.spec.valid_versions.is_empty:
-        fail(f"{spec}: {checked.spec.name} is retired: it has no versions")
+    if checked.spec.served_versions.is_empty:
+        fail(f"{spec}: {checked.spec.name} is retired: none of its versions is served, so it gets no new one")
     try:
         registry = registry_with(package, checked.spec)
         with ERR.status("Reading samples") as status:

@@ -98,14 +98,14 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
     The lengths of tagged structs around a field, which may also shrink by a byte, are not counted.
 
     Args:
-        spec: the message, with at least one version.
+        spec: the message, with at least one version that is served.
         counts: the values that sample messages have.
 
     Raises:
-        AdviceError: the samples have values that the spec has no field for, or it has no version.
+        AdviceError: the samples have values that the spec has no field for, or none of its versions is served.
     """
-    if spec.valid_versions.is_empty:
-        raise AdviceError(f"{spec.name} is retired: it has no versions")
+    if spec.served_versions.is_empty:
+        raise AdviceError(f"{spec.name} is retired: none of its versions is served, so it gets no new one")
     counted = dict(counts.fields)
     fields = []
     for field, paths in _integer_fields(spec).items():

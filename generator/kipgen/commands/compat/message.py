@@ -49,14 +49,23 @@ def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
         elif after.highest > before.highest:
             yield change("versions-added", "validVersions", text)
         if after.lowest < before.lowest <= after.highest:
-            yield change("lowest-version-lowered", "validVersions", text)
+            gained = Versions(after.lowest, before.lowest - 1)
+            is_spoken = not gained.intersect(new.served_versions).is_empty
+            yield change("lowest-version-lowered" if is_spoken else "old-versions-added", "validVersions", text)
         elif after.lowest > before.lowest:
             yield change("lowest-version-raised", "validVersions", text)
     elif not after.is_empty:
-        yield change("versions-added", "validVersions", f"validVersions none became {after}")
+        rule = "old-versions-added" if new.served_versions.is_empty else "versions-added"
+        yield change(rule, "validVersions", f"validVersions none became {after}")
+    if not new.served_versions.contains(old.served_versions.intersect(after)):
+        yield change("served-versions-narrowed", "servedVersions", _narrowed(old, new))
     if new.latest_version_unstable and not old.latest_version_unstable and after.highest <= before.highest:
         text = f"version {after.highest} was released and is now called unstable"
         yield change("released-made-unstable", "latestVersionUnstable", text)
+
+
+def _narrowed(old: MessageSpec, new: MessageSpec) -> str:
+    return f"servedVersions {old.served_versions} became {new.served_versions}"
 
 
 def _compare_versions(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:

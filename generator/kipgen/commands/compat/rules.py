@@ -252,6 +252,22 @@ ALL = (
         bad=_change(spec(valid="0-3"), spec(valid="1-3")),
     ),
     _notice(
+        "served-versions-narrowed",
+        summary="Old versions may stop being served; as long as they are valid they have classes.",
+        breaks="peers that have nothing newer are rejected; what was written in these versions can still be read",
+        instead="make sure that no supported peer needs them",
+        good=_change(spec(valid="0-3"), spec(valid="0-4", more='"servedVersions": "0+"')),
+        bad=_change(spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "2+"')),
+    ),
+    _notice(
+        "old-versions-added",
+        summary="Versions that were removed may be valid again without being served, for what was written in them.",
+        breaks="nobody: no peer is offered them",
+        instead="make sure that they are what they were; the comparison cannot show it",
+        good=_change(spec(valid="1-3"), spec(valid="1-3")),
+        bad=_change(spec(valid="1-3"), spec(valid="0-3", more='"servedVersions": "1+"')),
+    ),
+    _notice(
         "versions-added",
         summary="Changes are made in new versions.",
         breaks="nobody: peers agree on a version that both know",

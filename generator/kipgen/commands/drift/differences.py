@@ -9,7 +9,8 @@ from pathlib import Path
 
 from kipgen.commands.drift.facts import PROPERTIES, Node, Value, nodes
 from kipgen.commands.drift.jars import Published
-from kipgen.language.spec import Location
+from kipgen.commands.drift.versions import oldest_version, since
+from kipgen.language.spec import Location, MessageSpec
 from kipgen.reading.draft import Draft
 
 WHOLE = ("message", "struct", "field")
@@ -49,7 +50,7 @@ def compare(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Dri
     """Compare specs with a release.
 
     A message that no jar has counts only if a jar has others of its folder: the jars may be some of a release. Layouts
-    are left out, since Kafka has no specs of its record formats.
+    are left out, since Kafka has no specs of its record formats, and so are messages that are no longer served.
 
     Args:
         ours: our specs by file.
@@ -60,7 +61,7 @@ def compare(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Dri
     judged = [
         draft.message.name
         for file, draft in ours.items()
-        if draft.message.name in release or (file.parent in covered and not draft.message.is_layout)
+        if draft.message.name in release or (file.parent in covered and _is_due(draft.message))
     ]
     found: list[Difference] = []
     names = sorted({*judged, *release})
@@ -68,6 +69,11 @@ def compare(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Dri
         theirs = release[name].draft if name in release else None
         found += differences(known.get(name), theirs)
     return Drift(tuple(found), len(names))
+
+
+def _is_due(message: MessageSpec) -> bool:
+    """Whether a release is expected to have it."""
+    return not message.is_layout and not message.served_versions.is_empty
 
 
 def covered_folders(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> dict[Path, str]:
@@ -80,16 +86,17 @@ def covered_folders(ours: Mapping[Path, Draft], release: Mapping[str, Published]
 
 
 def differences(ours: Draft | None, kafka: Draft | None) -> Iterator[Difference]:
-    """What two specs of one message do not share; None is a spec that is not there."""
+    """What two specs of one message do not share in the versions that Kafka has; None is a spec that is not there."""
     there = ours or kafka
     assert there is not None
     message = there.message.name
-    left = nodes(ours) if ours is not None else {}
-    right = nodes(kafka) if kafka is not None else {}
+    oldest = oldest_version(kafka)
+    left = nodes(ours, oldest) if ours is not None else {}
+    right = nodes(kafka, oldest) if kafka is not None else {}
     for path in _in_order(left, right):
         mine, yours = left.get(path), right.get(path)
         if mine is not None and yours is not None:
-            yield from _of_one(message, mine, yours)
+            yield from _of_one(message, mine, yours, oldest)
         elif not _is_within_a_whole(path, left, right):
             yield _whole(message, mine, yours)
 
@@ -130,11 +137,13 @@ def _plain(facts: Mapping[str, Value]) -> Iterable[tuple[str, str]]:
     return ((name, value_text(facts[name])) for name in PROPERTIES if name in facts and name != "name")
 
 
-def _of_one(message: str, mine: Node, yours: Node) -> Iterator[Difference]:
+def _of_one(message: str, mine: Node, yours: Node, oldest: int) -> Iterator[Difference]:
     for name in PROPERTIES:
-        if mine.facts.get(name) != yours.facts.get(name):
-            location = mine.part.location(name)
-            yield Difference(message, mine.path, name, mine.facts.get(name), yours.facts.get(name), location)
+        here, there = mine.facts.get(name), yours.facts.get(name)
+        if since(name, here, oldest) != since(name, there, oldest):
+            is_served = name == "validVersions" and "servedVersions" in mine.part.given
+            location = mine.part.location("servedVersions" if is_served else name)
+            yield Difference(message, mine.path, name, here, there, location)
     both = set(mine.children) & set(yours.children)
     shared = [path for path in mine.children if path in both]
     theirs = [path for path in yours.children if path in both]

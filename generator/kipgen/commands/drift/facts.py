@@ -13,7 +13,7 @@ from kipgen.language.types import encoding_property
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kipgen.language.spec import Default, FieldSpec, MessageSpec
+    from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
     from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
 
 Value = str | int | bool | list[str] | dict[str, str]
@@ -42,17 +42,18 @@ class Node:
     """The paths of its own fields, in their order."""
 
 
-def nodes(draft: Draft) -> dict[str, Node]:
+def nodes(draft: Draft, oldest: int = 0) -> dict[str, Node]:
     """Everything that a spec has, by path: outer before inner, the message first.
 
     Args:
         draft: a spec that could be read as a whole.
+        oldest: what only versions below this one have is left out.
     """
     structs = {struct.spec.name: struct for struct in draft.structs if struct.kind == "inline"}
     found: dict[str, Node] = {}
 
     def add(kind: str, path: str, facts: dict[str, Value], part: SpecPart, struct: StructDraft | None) -> None:
-        fields = struct.fields if struct is not None else ()
+        fields = [field for field in struct.fields if _exists(field.spec, oldest)] if struct is not None else []
         inner = [(f"{path}.{field.spec.name}" if path else field.spec.name, field) for field in fields]
         found[path] = Node(kind, path, _stated(facts), part, tuple(one for one, _ in inner))
         for one, field in inner:
@@ -61,10 +62,15 @@ def nodes(draft: Draft) -> dict[str, Node]:
     for struct in draft.structs:
         if struct.kind == "message":
             add("message", "", _message_facts(draft.message), struct.part, struct)
-        elif struct.kind == "common":
+        elif struct.kind == "common" and _exists(struct.spec, oldest):
             facts: dict[str, Value] = {"name": struct.spec.name, "versions": str(struct.spec.versions)}
             add("struct", f"struct {struct.spec.name}", facts, struct.part, struct)
     return found
+
+
+def _exists(spec: FieldSpec | StructSpec, oldest: int) -> bool:
+    """Whether some version from the oldest on has it, or none at all."""
+    return spec.versions.is_empty or spec.versions.highest >= oldest
 
 
 def _own_struct(field: FieldDraft, structs: Mapping[str, StructDraft]) -> StructDraft | None:
@@ -74,11 +80,12 @@ def _own_struct(field: FieldDraft, structs: Mapping[str, StructDraft]) -> Struct
 
 
 def _message_facts(spec: MessageSpec) -> dict[str, Value]:
+    """What a message says of itself. Kafka's valid versions are those that are served; earlier ones it leaves out."""
     return {
         "name": spec.name,
         "type": spec.type,
         "apiKey": "" if spec.api_key is None else spec.api_key,
-        "validVersions": str(spec.valid_versions),
+        "validVersions": str(spec.served_versions),
         "flexibleVersions": "" if spec.valid_versions.is_empty else str(spec.flexible_versions),
         "deprecatedVersions": "" if spec.deprecated_versions.is_empty else str(spec.deprecated_versions),
         "listeners": sorted(spec.listeners),

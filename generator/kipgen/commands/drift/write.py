@@ -22,8 +22,10 @@ from kipgen.commands.drift.edit import (
 from kipgen.commands.drift.facts import PROPERTIES, Node, Value, nodes
 from kipgen.commands.drift.jars import Published
 from kipgen.commands.drift.spacing import WIDTH, element_text, message_text, property_text, value_json
+from kipgen.commands.drift.versions import oldest_version, served_and_valid, with_older
 from kipgen.files import read_regular, write_whole
 from kipgen.language.problems import Problem
+from kipgen.language.versions import Versions
 from kipgen.reading import check
 from kipgen.reading.draft import Draft
 from kipgen.reading.source import MAX_BYTES, JsonPath, load_text
@@ -82,7 +84,7 @@ def updated(text: str, kafka: Draft) -> str:
         if step is None:
             return text
         tried.add((step.path, step.fact))
-        text = apply(text, _edits(text, step, nodes(ours), nodes(kafka)))
+        text = apply(text, _edits(text, step, ours, kafka))
 
 
 def _read(text: str) -> Draft:
@@ -95,14 +97,33 @@ def _can_be_written(difference: Difference) -> bool:
     return difference.fact != ORDER and (difference.fact not in WHOLE or difference.kafka is not None)
 
 
-def _edits(text: str, step: Difference, ours: Mapping[str, Node], kafka: Mapping[str, Node]) -> list[Edit]:
+def _edits(text: str, step: Difference, ours: Draft, kafka: Draft) -> list[Edit]:
     """What to change for one difference; nothing if it cannot be done without changing something else."""
     if step.fact in WHOLE:
-        edits = _new_element(text, step.path, ours, kafka)
+        edits = _new_element(text, step.path, nodes(ours), nodes(kafka))
+    elif step.fact == "validVersions":
+        edits = _changed_versions(text, ours, kafka.message.valid_versions)
     else:
-        edits = _changed_property(text, ours[step.path], step.fact, step.kafka)
+        value = with_older(step.fact, step.ours, step.kafka, oldest_version(kafka))
+        edits = _changed_property(text, nodes(ours)[step.path], step.fact, value)
     if "\r\n" in text:
         return [Edit(edit.start, edit.end, edit.text.replace("\n", "\r\n")) for edit in edits]
+    return edits
+
+
+def _changed_versions(text: str, ours: Draft, kafka: Versions) -> list[Edit]:
+    """Serve the versions that Kafka has; those that it no longer has stay valid."""
+    served, valid = served_and_valid(ours.message.valid_versions, kafka)
+    offsets, keys = ours.part.document.value_offsets, ours.part.document.key_offsets
+    start, there = offsets["validVersions",], offsets.get(("servedVersions",))
+    edits = [replacement(text, start, value_json(str(valid)))] if valid != ours.message.valid_versions else []
+    if there is None and served is not None:
+        separator = "\n" + indentation(text, keys["validVersions",])
+        edits += insertion_after(text, start, [property_text("servedVersions", served)], separator)
+    elif there is not None and served is not None:
+        edits.append(replacement(text, there, value_json(served)))
+    elif there is not None and (edit := removal(text, keys["servedVersions",], there)):
+        edits.append(edit)
     return edits
 
 

@@ -231,4 +231,4 @@ def _response_contents(header: type[Message], asked: type[Message], frame: bytes
 def _header(registry: Registry, name: str, version: int | None) -> type[Message]:
     """A header's class; of the lowest version for None."""
     registry = registry.with_header(name)
-    return registry.message(name, registry.versions(name).start if version is None else version)
+    return registry.message(name, registry.served(name).start if version is None else version)

@@ -52,6 +52,30 @@ def kafka_reserved_tags(draft: Draft) -> Iterator[Finding]:
             yield Finding(part, "Kafka's generator rejects reservedTags; write a comment instead", "reservedTags")
 
 
+@draft_rule(
+    summary="Kafka's generator does not know servedVersions: its validVersions are those that are served.",
+    good=spec(valid="1-3"),
+    bad=spec(more='"servedVersions": "1+"'),
+    severity=None,
+)
+def kafka_served_versions(draft: Draft) -> Iterator[Finding]:
+    if "servedVersions" in draft.part.given:
+        text = "Kafka's generator rejects servedVersions; leave it out, and write "
+        yield Finding(draft.part, f"{text}validVersions {draft.message.served_versions}", "servedVersions")
+
+
+@message_rule(
+    needs=("listeners",),
+    summary="Kafka's generator no longer knows the listener zkBroker: clusters with ZooKeeper ended with Kafka 3.9.",
+    good=spec(name="ProbeRequest", type_="request", more='"listeners": ["broker"]'),
+    bad=spec(name="ProbeRequest", type_="request", more='"listeners": ["zkBroker", "broker"]'),
+    severity=None,
+)
+def kafka_zookeeper(draft: Draft) -> Iterator[Finding]:
+    if "zkBroker" in draft.message.listeners:
+        yield Finding(draft.part, "Kafka's generator rejects zkBroker; leave it out", "listeners")
+
+
 @field_rule(
     summary="Kafka's generator does not know encoding (KIP-625 was not adopted).",
     good=spec(ALPHA),

@@ -28,6 +28,19 @@ def valid_versions_closed(draft: Draft) -> Iterator[Finding]:
 
 
 @message_rule(
+    needs=("validVersions", "servedVersions"),
+    summary="servedVersions lie within validVersions: only what has a class can be served.",
+    good=spec(more='"servedVersions": "2+"'),
+    bad=spec(more='"servedVersions": "2-4"'),
+)
+def served_versions_valid(draft: Draft) -> Iterator[Finding]:
+    served, valid = draft.message.served_versions, draft.message.valid_versions
+    if MAX_VERSION not in valid and not valid.contains(served):
+        text = f"servedVersions {served} goes beyond validVersions {valid}; write a part of those, or none"
+        yield Finding(draft.part, text, "servedVersions")
+
+
+@message_rule(
     needs=("flexibleVersions",),
     summary="flexibleVersions is none or has no end: a message does not go back to inflexible versions (KIP-482).",
     good=spec(flexible="2+"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kipgen.language.names import module_name
 from kipgen.reading.rules.examples import ALPHA, spec
 from kipgen.reading.rules.rule import Entry, Finding, Folder, folder_rule, repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from kipgen.reading.draft import SpecPart
 
@@ -21,19 +21,29 @@ _PARTNERS = {
 }
 _REGISTERED = frozenset({"request", "response", "metadata"})
 _UNREGISTERED = frozenset({"header", "data", "layout"})
-_Key = tuple[str, str, int]
-"""The registry, the message type in it, and the API key."""
+_VERSIONS = frozenset({"validVersions", "servedVersions"})
 
 
-def _request(name: str = "ProbeRequest", key: int = 900) -> str:
-    return spec(name=name, type_="request", more=f'"apiKey": {key}')
+class _Key(NamedTuple):
+    """How a message is found."""
+
+    registry: str
+    type: str
+    api_key: int
+    is_former: bool
+    """Whether it has versions, but none that is served; it may share its API key with one that is."""
 
 
-def _response(name: str = "ProbeResponse", key: int = 900, valid: str = "0-3") -> str:
-    return spec(name=name, type_="response", valid=valid, more=f'"apiKey": {key}')
+def _request(name: str = "ProbeRequest", key: int = 900, valid: str = "0-3", more: str = "") -> str:
+    return spec(name=name, type_="request", valid=valid, more=f'"apiKey": {key}{more}')
+
+
+def _response(name: str = "ProbeResponse", key: int = 900, valid: str = "0-3", more: str = "") -> str:
+    return spec(name=name, type_="response", valid=valid, more=f'"apiKey": {key}{more}')
 
 
 _PAIR = (_request(), _response())
+_UNSERVED = ', "servedVersions": "none"'
 
 
 @folder_rule(
@@ -49,15 +59,41 @@ def api_key_missing(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    summary="An API key belongs to one message of its type: in the package for requests and responses, "
-    "in its own folder for metadata and coordinator records.",
+    summary="An API key belongs to one message of its type, and to one that is no longer served: "
+    "in the package for requests and responses, in its own folder for metadata and coordinator records.",
     good=(*_PAIR, _request("OtherRequest", 901), _response("OtherResponse", 901)),
     bad=(*_PAIR, _request("OtherRequest", 900)),
 )
 def api_key_taken(folder: Folder) -> Iterator[Finding]:
     for (entry, key), (first, _) in repeated(_registered(folder), lambda it: it[1]):
-        text = f"apiKey {key[2]} is already used by {first.draft.message.name} ({first.draft.part.location('apiKey')})"
-        yield Finding(entry.draft.part, f"{text}; choose another", "apiKey")
+        already = f"{first.draft.message.name} ({first.draft.part.location('apiKey')})"
+        text = f"apiKey {key.api_key} is already used by {already}; choose another"
+        yield Finding(entry.draft.part, text, "apiKey")
+
+
+@folder_rule(
+    summary="A message that is no longer served shares its apiKey only with one that has all its versions: "
+    "the same message under a new name.",
+    good=(
+        *_PAIR,
+        _request("OldRequest", valid="0", more=_UNSERVED),
+        _response("OldResponse", valid="0", more=_UNSERVED),
+    ),
+    bad=(
+        *(_request(valid="1-3"), _response(valid="1-3")),
+        *(_request("OldRequest", valid="0", more=_UNSERVED), _response("OldResponse", valid="0", more=_UNSERVED)),
+    ),
+)
+def api_key_heir(folder: Folder) -> Iterator[Finding]:
+    entries = list(_registered(folder))
+    others = {key: entry.draft for entry, key in entries if not key.is_former}
+    for entry, key in entries:
+        heir = others.get(key._replace(is_former=False)) if key.is_former else None
+        if heir is None or heir.message.valid_versions.contains(entry.draft.message.valid_versions):
+            continue
+        if (entry.draft.part.broken | heir.part.broken).isdisjoint(_VERSIONS):
+            text = f"{heir.message.name} also has apiKey {key.api_key}, but only versions {heir.message.valid_versions}"
+            yield Finding(entry.draft.part, f"{text}; give it versions {entry.draft.message.valid_versions}", "apiKey")
 
 
 @folder_rule(
@@ -69,10 +105,9 @@ def pair_missing(folder: Folder) -> Iterator[Finding]:
     if not folder.is_complete or any(_lacks_key(entry) for entry in folder.entries):
         return  # the partner may be one of those that are not known well enough
     registered = {key: entry for entry, key in _registered(folder)}
-    for (registry, type_, api_key), entry in registered.items():
-        partner = _PARTNERS.get(type_)
-        if partner is not None and (registry, partner, api_key) not in registered:
-            text = f"the {partner} with apiKey {api_key} is missing; add it, or correct the apiKey"
+    for key, entry in registered.items():
+        if key.type in _PARTNERS and _partner(key, registered) is None:
+            text = f"the {_PARTNERS[key.type]} with apiKey {key.api_key} is missing; add it, or correct the apiKey"
             yield Finding(entry.draft.part, text, "apiKey")
 
 
@@ -82,9 +117,9 @@ def pair_missing(folder: Folder) -> Iterator[Finding]:
     bad=(_request("ProbeQuestion"), _response()),
 )
 def request_name(folder: Folder) -> Iterator[Finding]:
-    for entry, (_registry, type_, _api_key) in _registered(folder):
+    for entry, key in _registered(folder):
         message, part = entry.draft.message, entry.draft.part
-        if type_ == "request" and not message.name.endswith("Request") and "name" not in part.broken:
+        if key.type == "request" and not message.name.endswith("Request") and "name" not in part.broken:
             yield Finding(part, f"the request's name does not end in Request; write {message.name}Request")
 
 
@@ -105,7 +140,7 @@ def response_name(folder: Folder) -> Iterator[Finding]:
 
 
 @folder_rule(
-    summary="A request and its response have the same validVersions and flexibleVersions.",
+    summary="A request and its response have the same validVersions, servedVersions and flexibleVersions.",
     good=_PAIR,
     bad=(_request(), _response(valid="0-2")),
 )
@@ -116,6 +151,9 @@ def pair_versions(folder: Folder) -> Iterator[Finding]:
         if "validVersions" not in broken and asked.valid_versions != answered.valid_versions:
             text = f"validVersions is {answered.valid_versions}, but {asked.valid_versions} in {asked.name}"
             yield _unequal(response.draft.part, text, "validVersions")
+        elif broken.isdisjoint(_VERSIONS) and asked.served_versions != answered.served_versions:
+            text = f"servedVersions is {answered.served_versions}, but {asked.served_versions} in {asked.name}"
+            yield _unequal(response.draft.part, text, "servedVersions")
         retired = request.draft.is_retired or response.draft.is_retired
         if not retired and "flexibleVersions" not in broken and asked.flexible_versions != answered.flexible_versions:
             text = f"flexibleVersions is {answered.flexible_versions}, but {asked.flexible_versions} in {asked.name}"
@@ -185,7 +223,8 @@ def _registered(folder: Folder) -> Iterator[tuple[Entry, _Key]]:
         if message.api_key is None or "type" in entry.draft.part.broken or message.type in _UNREGISTERED:
             continue
         registry = "" if message.type in ("request", "response") else entry.folder
-        yield entry, (registry, message.type, message.api_key)
+        is_former = message.served_versions.is_empty and not entry.draft.is_retired
+        yield entry, _Key(registry, message.type, message.api_key, is_former)
 
 
 def _pairs(folder: Folder) -> Iterator[tuple[Entry, Entry]]:
@@ -193,7 +232,16 @@ def _pairs(folder: Folder) -> Iterator[tuple[Entry, Entry]]:
     by_key: dict[_Key, list[Entry]] = {}
     for entry, key in _registered(folder):
         by_key.setdefault(key, []).append(entry)
-    for (registry, type_, api_key), requests in by_key.items():
-        responses = by_key.get((registry, "response", api_key), [])
-        if type_ == "request" and len(requests) == len(responses) == 1:
-            yield requests[0], responses[0]
+    for key, requests in by_key.items():
+        partner = _partner(key, by_key) if key.type == "request" else None
+        if partner is not None and len(requests) == len(by_key[partner]) == 1:
+            yield requests[0], by_key[partner][0]
+
+
+def _partner(key: _Key, known: Collection[_Key]) -> _Key | None:
+    """The key of the partner: of a message that is as this one, or else of one that has no other partner."""
+    partner = key._replace(type=_PARTNERS[key.type]) if key.type in _PARTNERS else None
+    if partner is None or partner in known:
+        return partner
+    other = partner._replace(is_former=not key.is_former)
+    return other if other in known and key._replace(is_former=not key.is_former) not in known else None

@@ -2,7 +2,7 @@
 """The messages of level_1.
 
     message(name, version)          the class of a message
-    versions(name)                  the versions it has
+    versions(name)                  the versions it has; served(name) those of them that are still spoken
     request(api_key, version)       the class of a request; response(...) that of a response
     decode_request(frame)           a frame as (header, body); decode_response(frame, api_key, version)
     encode_request(body, ...)       a frame from a body; encode_response(body, ...)
@@ -31,6 +31,7 @@ REGISTRY = Registry(
 names = REGISTRY.names
 message = REGISTRY.message
 versions = REGISTRY.versions
+served = REGISTRY.served
 request = REGISTRY.request
 response = REGISTRY.response
 request_header_version = REGISTRY.request_header_version
