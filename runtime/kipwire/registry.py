@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=Message)
 
-KAFKA_PACKAGE = "kafka_messages"
-"""The package whose headers are used by packages without header specs of their own."""
+KAFKA_PACKAGE = "kafka_messages"  # its headers serve packages without header specs of their own
 
 
 class Registry:
@@ -27,8 +26,7 @@ class Registry:
 
     def __init__(self, package: str, entries: tuple[Entry, ...]) -> None:
         self.package = package
-        self._classes: dict[tuple[str, int], type[Message]] = {}
-        """Those that have been asked for."""
+        self._classes: dict[tuple[str, int], type[Message]] = {}  # those that have been asked for
         self._by_name = {entry.name: entry for entry in entries}
         # Of two names of one API, the one that is served: it has all versions of the other.
         ranked = sorted(entries, key=lambda entry: bool(entry.served))
@@ -128,7 +126,7 @@ class Registry:
         Raises:
             UnsupportedVersionError: the package has no request of that key, or not in that version.
         """
-        return self._header_version(self._keyed(self._requests, "request", api_key), version)
+        return self._keyed(self._requests, "request", api_key).header_version(version, self.package)
 
     def response_header_version(self, api_key: int, version: int) -> int:
         """The version of the header before a response.
@@ -136,7 +134,7 @@ class Registry:
         Raises:
             UnsupportedVersionError: the package has no response of that key, or not in that version.
         """
-        return self._header_version(self._keyed(self._responses, "response", api_key), version)
+        return self._keyed(self._responses, "response", api_key).header_version(version, self.package)
 
     def api_versions(self) -> dict[int, range]:
         """The served versions of each API that the package has requests of, by API key; retired APIs are left out."""
@@ -293,9 +291,7 @@ class Registry:
         Args:
             name: `RequestHeader` or `ResponseHeader`.
         """
-        if name in self._by_name:
-            return self
-        return registry_of(KAFKA_PACKAGE)
+        return self if name in self._by_name else registry_of(KAFKA_PACKAGE)
 
     def _read_request(self, frame: bytes) -> tuple[Any, Message, bytes]:
         """Header and body of a request, and what is left over."""
@@ -366,32 +362,17 @@ class Registry:
         return self.with_header(name).message(name, body.HEADER_VERSION)
 
     def _keyed(self, entries: dict[int | None, Entry], what: str, api_key: int) -> Entry:
-        entry = entries.get(api_key)
-        if entry is None:
+        if api_key not in entries:
             raise UnsupportedVersionError(f"{self.package} has no {what} with API key {api_key}")
-        return entry
-
-    def _supported(self, entry: Entry, version: int) -> int:
-        if version in entry.versions:
-            return version
-        if not entry.versions:
-            raise UnsupportedVersionError(f"{entry.name} is retired: {self.package} has no version of it")
-        known = f"{entry.lowest} to {entry.highest}" if entry.lowest < entry.highest else f"only {entry.lowest}"
-        raise UnsupportedVersionError(f"{self.package} has no version {version} of {entry.name}; it has {known}")
+        return entries[api_key]
 
     def _class(self, entry: Entry, version: int) -> type[Message]:
         found = self._classes.get((entry.name, version))
         if found is None:
-            module = import_module(f"{self.package}.{entry.module}.v{self._supported(entry, version)}")
+            module = import_module(f"{self.package}.{entry.module}.v{entry.existing(version, self.package)}")
             found = getattr(module, module.__all__[-1])  # a generated module lists its message last
             self._classes[entry.name, version] = found
         return found
-
-    def _header_version(self, entry: Entry, version: int) -> int:
-        *first, inflexible, flexible = entry.headers or (0, 0)
-        if self._supported(entry, version) >= entry.first_flexible:
-            return flexible
-        return first[0] if first and version == 0 else inflexible
 
 
 def registry_of(package: str) -> Registry:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kipwire.errors import UnsupportedVersionError
+
 
 class Entry:
     """What is known of a message before its class is imported."""
@@ -41,3 +43,27 @@ class Entry:
     @property
     def versions(self) -> range:
         return range(self.lowest, self.highest + 1)
+
+    def existing(self, version: int, package: str) -> int:
+        """The version.
+
+        Raises:
+            UnsupportedVersionError: the message has no such version.
+        """
+        if version in self.versions:
+            return version
+        if not self.versions:
+            raise UnsupportedVersionError(f"{self.name} is retired: {package} has no version of it")
+        known = f"{self.lowest} to {self.highest}" if self.lowest < self.highest else f"only {self.lowest}"
+        raise UnsupportedVersionError(f"{package} has no version {version} of {self.name}; it has {known}")
+
+    def header_version(self, version: int, package: str) -> int:
+        """The version of the header before the message in that version.
+
+        Raises:
+            UnsupportedVersionError: the message has no such version.
+        """
+        *first, inflexible, flexible = self.headers or (0, 0)
+        if self.existing(version, package) >= self.first_flexible:
+            return flexible
+        return first[0] if first and version == 0 else inflexible

@@ -4,96 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kipgen.commands.drift.differences import Difference, compare
-from kipgen.commands.drift.jars import JarError, read_release
+from kipgen.commands.drift.jars import read_release
 from kipgen.commands.drift.write import updated, write_missing
 from kipgen.reading import check
-from kipgen.reading.draft import Draft
+from tests.support.subjects.drifting_specs import (
+    DEPTH,
+    KAFKA,
+    NEW_FIELDS,
+    OURS,
+    as_data,
+    differences,
+    drafts,
+    drifted,
+    jar,
+    kipgen,
+    package,
+)
 
 pytestmark = pytest.mark.same_without_kernel
-
-OURS = """\
-// What a request for colours is.
-{
-  "apiKey": 7,
-  "type": "request",
-  "name": "ColourRequest",
-  "about": "Asks for colours.",
-  "listeners": ["broker"],
-  "validVersions": "0-1",
-  "flexibleVersions": "1+",
-  "fields": [
-    // The name comes first.
-    { "name": "Name", "type": "string", "versions": "0+", "default": "red", // not blue
-      "about": "Its name." },
-    { "name": "Shades", "type": "[]Shade", "versions": "0+",
-      "about": "Its shades.", "fields": [
-      { "name": "Depth", "type": "int32", "versions": "0+",
-        "about": "How dark it is." }
-    ]}
-  ]
-}
-"""
-KAFKA = """\
-{
-  "apiKey": 7, "type": "request", "name": "ColourRequest", "listeners": ["broker"],
-  "validVersions": "0-1", "flexibleVersions": "1+",
-  "fields": [
-    { "name": "Name", "type": "string", "versions": "0+", "default": "red", "about": "Words of another." },
-    { "name": "Shades", "type": "[]Shade", "versions": "0+", "about": "Words of another.", "fields": [
-      { "name": "Depth", "type": "int32", "versions": "0+", "about": "Words of another." }
-    ]}
-  ]
-}
-"""
-DEPTH = '{ "name": "Depth", "type": "int32", "versions": "0+"'
-
-
-def jar(folder: Path, *specs: str, name: str = "kafka-clients-4.4.0.jar", inside: str = "common/message") -> Path:
-    """A jar with specs in it."""
-    path = folder / name
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
-        archive.writestr("org/apache/kafka/message/Other.json", "this is not a spec")
-        for index, spec in enumerate(specs):
-            archive.writestr(f"{inside}/{index}.json", spec)
-    return path
-
-
-def package(folder: Path, **specs: str) -> Path:
-    """A package of specs with a sub-folder, as ours have."""
-    where = folder / "colours"
-    (where / "clients").mkdir(parents=True)
-    for name, text in specs.items():
-        (where / "clients" / f"{name}.json").write_text(text)
-    return where
-
-
-def differences(specs: Path, *jars: Path) -> list[tuple[str, str, object, object]]:
-    return [(one.path, one.fact, one.ours, one.kafka) for one in drifted(specs, *jars)]
-
-
-def drifted(specs: Path, *jars: Path) -> tuple[Difference, ...]:
-    return compare(drafts(specs), read_release(jars)).differences
-
-
-def drafts(specs: Path) -> dict[Path, Draft]:
-    checked, problems = check.read_folder(specs)
-    assert not [problem for problem in problems if problem.rule != "pair-missing"]
-    return {Path(one.file): one.draft for one in checked if one.draft is not None}
-
-
-def kipgen(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kipgen", "drift", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
 def test_comments_abouts_and_defaults_spelt_out_are_no_drift(tmp_path: Path) -> None:
@@ -217,13 +149,6 @@ def test_tags_are_facts(tmp_path: Path) -> None:
     assert differences(package(tmp_path, Colour=ours), jar(tmp_path, theirs)) == [("Shades.Depth", "tag", 0, 1)]
 
 
-NEW_FIELDS = (
-    DEPTH.replace("Depth", "Before") + ' , "about": "Not ours." },',
-    ', { "name": "After", "type": "[]After", "versions": "1", "default": "null", "nullableVersions": "1",'
-    ' "about": "Not ours.", "fields": [ { "name": "Inner", "type": "uuid", "versions": "1+", "ignorable": true } ] }',
-)
-
-
 def with_new_fields() -> str:
     before, after = NEW_FIELDS
     return KAFKA.replace(DEPTH, before + DEPTH).replace('another." }\n    ]}', f'another." }}\n    {after}]}}')
@@ -317,12 +242,6 @@ def test_a_new_message_goes_into_the_folder_of_its_jar_without_anything_of_its_t
     assert differences(specs, *jars) == []
 
 
-def as_data(text: str) -> str:
-    """A spec as one of a type that needs no counterpart."""
-    keys = re.sub(r'"apiKey": 7,\s*|"listeners": \["broker"\],\s*', "", text)
-    return keys.replace('"type": "request"', '"type": "data"')
-
-
 def test_a_spec_that_would_break_a_rule_is_left_as_it_is(tmp_path: Path) -> None:
     ours, theirs = as_data(OURS), as_data(KAFKA)
     specs = package(tmp_path, Colour=ours)
@@ -332,93 +251,3 @@ def test_a_spec_that_would_break_a_rule_is_left_as_it_is(tmp_path: Path) -> None
     assert "Shades.type: []Shade in the specs, int32 in Kafka" in done.stdout
     assert (specs / "clients" / "Colour.json").read_text() == ours
     assert [path.name for path in (specs / "clients").iterdir()] == ["Colour.json"]
-
-
-def test_the_command_lists_differences_and_says_it_by_its_exit_status(tmp_path: Path) -> None:
-    theirs = as_data(KAFKA)
-    specs = package(tmp_path, Colour=as_data(OURS))
-    same = kipgen(specs, jar(tmp_path, theirs))
-    assert (same.returncode, same.stdout) == (0, "1 message compared: no drift\n")
-    release = jar(tmp_path, theirs.replace('"0-1"', '"0-2"').replace(DEPTH, NEW_FIELDS[0] + DEPTH))
-    done = kipgen(specs, release)
-    file = specs / "clients" / "Colour.json"
-    assert done.returncode == 1
-    assert done.stdout.splitlines() == [
-        "ColourRequest",
-        f"  {file}:6:20: validVersions: 0-1 in the specs, 0-2 in Kafka",
-        f"  {release}!common/message/0.json:6:17: Shades.Before only in Kafka (field: type int32, versions 0+)",
-        "1 message compared: 2 differences",
-    ]
-    as_json = json.loads(kipgen(specs, release, "--json").stdout)
-    assert as_json["differences"][0] == {
-        "message": "ColourRequest",
-        "path": "",
-        "fact": "validVersions",
-        "ours": "0-1",
-        "kafka": "0-2",
-        "location": {"file": str(file), "line": 6, "column": 20},
-    }
-    written = kipgen(specs, release, "--write")
-    assert (written.returncode, written.stdout) == (0, "1 message compared: no drift\n")
-    assert "ColourRequest.Shades.Before: has no about yet" in written.stderr
-
-
-def broken_jar(folder: Path, content: bytes) -> Path:
-    (folder / "broken.jar").write_bytes(content)
-    return folder / "broken.jar"
-
-
-def truncated(folder: Path) -> Path:
-    whole = jar(folder, KAFKA).read_bytes()
-    return broken_jar(folder, whole.replace(b"common/message", b"common/massage", 1)[:-30])
-
-
-def with_bad_checksum(folder: Path) -> Path:
-    path = folder / "bad.jar"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("message/0.json", KAFKA)
-    return broken_jar(folder, path.read_bytes().replace(b"Words of another", b"Words of nobody!", 1))
-
-
-def bomb(folder: Path) -> Path:
-    return jar(folder, "{" + " " * (17 * 1024 * 1024))
-
-
-def twice(folder: Path) -> Path:
-    return jar(folder, KAFKA, KAFKA)
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda folder: folder / "missing.jar", "missing.jar: cannot be read as a jar: No such file"),
-        (lambda folder: broken_jar(folder, b""), "broken.jar: cannot be read as a jar"),
-        (lambda folder: broken_jar(folder, b"PK\5\6" + b"\xff" * 18), "broken.jar: cannot be read as a jar"),
-        (truncated, "broken.jar: cannot be read as a jar"),
-        (with_bad_checksum, "broken.jar: cannot be read as a jar: Bad CRC-32"),
-        (bomb, "0.json: the specs are larger than those of any Kafka release"),
-        (twice, "1.json: ColourRequest is also in "),
-        (lambda folder: jar(folder), "no message specs inside"),
-        (lambda folder: jar(folder, "{"), "0.json:1:2: syntax: "),
-        (
-            lambda folder: jar(folder, '{"name": "\udcff"}'.encode("utf-8", "surrogatepass").decode("latin-1")),
-            "0.json:",
-        ),
-        (lambda folder: jar(folder, KAFKA.replace('"int32"', '"[][]int32"')), "type-syntax: "),
-        (lambda folder: jar(folder, KAFKA.replace('"about"', '"abuot"')), "0.json:5:"),
-    ],
-)
-def test_a_jar_that_cannot_be_compared_is_refused_with_the_reason(
-    make: Callable[[Path], Path], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(JarError) as error:
-        read_release([make(tmp_path)])
-    assert said in str(error.value)
-
-
-def test_a_bad_jar_or_bad_specs_end_the_command_with_2(tmp_path: Path) -> None:
-    specs = package(tmp_path, Colour=OURS.replace('"type": "request"', '"type": "requests"'))
-    for folder, release in ((specs, jar(tmp_path, KAFKA)), (tmp_path / "none", jar(tmp_path, KAFKA))):
-        done = kipgen(folder, release)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "Traceback" not in done.stderr
