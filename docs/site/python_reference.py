@@ -10,7 +10,7 @@ from docs.site.navigation import Page
 from docs.site.templating import render
 
 FOR_GENERATED_CODE = frozenset(
-    {"Add", "LazyStruct", "Malformed", "Rows", "UnknownTaggedFields", "slots_of"},
+    {"Add", "DEFAULT", "LazyStruct", "Malformed", "Rows", "slots_of"},
 )
 """Names of `kipwire` that generated code imports and that programs do not need."""
 
@@ -48,6 +48,12 @@ MODULES = (
         "pyarrow. The guide is [Columns](../docs/columns.md).",
     ),
     Module(
+        "kipwire.connection",
+        "kipwire.connection",
+        "Both sides of a connection without I/O: bytes and events in, bytes and events out. "
+        "The guide is [Connections](../docs/connections.md).",
+    ),
+    Module(
         "kipwire.testing",
         "kipwire.testing",
         "Hypothesis strategies for every generated class. `pip install kipwire[testing]` brings Hypothesis. "
@@ -65,6 +71,7 @@ SMALLER = (
     "kipwire.native",
     "kipwire.contract",
     "kipwire.encodings",
+    "kipwire.enums",
     "kipwire.header_keys",
     "kipwire.producer_sequence",
 )

@@ -34,7 +34,7 @@ class _Default:
 
 
 DEFAULT: Any = _Default()
-"""Means a default that is made afresh each time: an empty array, a struct of defaults."""
+"""A default that is created for each message: an empty array, or a struct of defaults."""
 Add = Callable[[bytes], object]
 """Accepts the next piece of the output."""
 Rows = Iterable[Iterable[Any]]
