@@ -23,6 +23,11 @@ _SECONDS = 30
 """How long to wait for a line; it appears within a fraction of a second unless the machine is overloaded."""
 
 
+def _heed_interrupts() -> None:
+    """Let Ctrl-C reach a child of tests that run in the background, where shells have it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class _Watch:
     """A running `kipgen check --watch`."""
 
@@ -34,6 +39,7 @@ class _Watch:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            preexec_fn=_heed_interrupts,
         )
         self.lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
