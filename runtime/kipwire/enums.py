@@ -12,10 +12,21 @@ from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, TypeVar
+
+    N = TypeVar("N", bound="NamedNumber")
 
 MODULE = "enums"
 """The module of a generated package that has its enums."""
+
+
+def _member(cls: type[N], value: int, about: str, kip: int | None) -> N:
+    """A member with what all have; a function, since enums put a look-up in the place of their `__new__`."""
+    member = int.__new__(cls, value)
+    member._value_ = value
+    member.about = about
+    member.kip = kip
+    return member
 
 
 class NamedNumber(IntEnum):
@@ -27,11 +38,7 @@ class NamedNumber(IntEnum):
     """The number of the KIP that introduced it, where one did and that is known."""
 
     def __new__(cls, value: int, about: str = "", kip: int | None = None) -> Self:
-        member = int.__new__(cls, value)
-        member._value_ = value
-        member.about = about
-        member.kip = kip
-        return member
+        return _member(cls, value, about, kip)
 
     @classmethod
     def find(cls, number: int) -> Self | None:
@@ -53,10 +60,7 @@ class ErrorNumber(NamedNumber):
     """Whether the same request may succeed when it is sent again."""
 
     def __new__(cls, value: int, retriable: bool = False, about: str = "", kip: int | None = None) -> Self:
-        member = int.__new__(cls, value)
-        member._value_ = value
-        member.about = about
-        member.kip = kip
+        member = _member(cls, value, about, kip)
         member.retriable = retriable
         return member
 
@@ -70,10 +74,7 @@ class MessageNumber(NamedNumber):
     """The versions that the package has classes for; empty where the message is retired."""
 
     def __new__(cls, value: int, message: str = "", lowest: int = 0, highest: int = -1) -> Self:
-        member = int.__new__(cls, value)
-        member._value_ = value
-        member.about = ""
-        member.kip = None
+        member = _member(cls, value, "", None)
         member.message = message
         member.versions = range(lowest, highest + 1)
         return member

@@ -240,7 +240,7 @@ class Registry:
         """
         if header is None:
             cls = self._header_class("RequestHeader", body)
-            has_client_id = any(field.name == "client_id" for field in cls.ATTRIBUTES)  # version 0 has none
+            has_client_id = hasattr(cls, "client_id")  # version 0 has none
             made: Message = cls(
                 request_api_key=body.API_KEY,
                 request_api_version=body.VERSION,

@@ -12,7 +12,8 @@ from struct import Struct
 from typing import NamedTuple
 
 from kipspark.packets.framing import Frame, Skipped
-from kipspark.packets.requests import SASL_HANDSHAKE, SMALLEST_RESPONSE, Request, is_request, request_of
+from kipspark.packets.requests import SMALLEST_RESPONSE, Request, is_request, request_of
+from kipwire.api_keys import SASL_HANDSHAKE_KEY
 from kipwire.tools.words import counted
 
 REQUEST, RESPONSE = "request", "response"
@@ -93,7 +94,7 @@ class Conversation:
         self.requests += 1
         yield self._found(REQUEST, request, frame)
         if request is not None:
-            self._tokens_may_follow = (request.api_key, request.api_version) == (SASL_HANDSHAKE, 0)
+            self._tokens_may_follow = (request.api_key, request.api_version) == (SASL_HANDSHAKE_KEY, 0)
             self._open[request.correlation_id] += 1
             self._await_answer(request)
             yield from self._catch_up(frame.time)

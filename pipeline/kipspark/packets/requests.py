@@ -15,8 +15,6 @@ SMALLEST_REQUEST = 8
 """The fewest bytes of a request frame: API key, version and correlation id."""
 SMALLEST_RESPONSE = 4
 """The fewest bytes of a response frame: the correlation id."""
-SASL_HANDSHAKE = 17
-"""Its API key."""
 
 _HEADER = Struct(">hhi")
 _CLIENT_ID_SIZE = Struct(">h")
