@@ -77,7 +77,7 @@ def decode_group(selection: Selection, group: Group) -> Decoded:
             except DecodeError as error:
                 errors[index] = row_error_of(error, group.start(index))
     whole = all_versions_type(selection)
-    if selection.version is not None:
+    if selection.version == group.cls.VERSION:
         return Decoded(rows.cast(whole), errors)
     validity = rows.is_valid().buffers()[1] if rows.null_count else None
     children = [_child(field, rows, group.cls.VERSION) for field in whole]

@@ -21,6 +21,8 @@ from kipspark.messages.row_errors import RowError, row_error_of
 from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
 from kipwire import DecodeError, Message, UnsupportedVersionError
+from kipwire.description.versions import in_version
+from kipwire.frames import UNSUPPORTED_VERSION, class_of_answer, may_answer_in_version_0
 from kipwire.registry import registry_of
 from kipwire.tools.words import counted
 
@@ -73,8 +75,7 @@ def grouped(selection: Selection, data: pa.Array) -> Grouped:
     """
     classes = {cls.VERSION: cls for cls in selection.classes}
     if selection.version is not None:
-        rows = pc.indices_nonzero(data.is_valid())
-        return Grouped([Group(classes[selection.version], rows, data.take(rows) if data.null_count else data, 0)], {})
+        return Grouped(_by_answer(classes[selection.version], data), {})
     kind = next(iter(classes.values())).TYPE
     if kind == "request":
         return _by_header(selection, data)
@@ -94,6 +95,20 @@ def grouped(selection: Selection, data: pa.Array) -> Grouped:
         return classes[version]
 
     return by_prefix(data, size, find)
+
+
+def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
+    """A column of bodies of one version, in which answers that refuse a version are of version 0 (KIP-511)."""
+    rows = pc.indices_nonzero(data.is_valid())
+    refused: list[int] = []
+    if may_answer_in_version_0(asked):
+        candidates = pc.indices_nonzero(pc.starts_with(data, UNSUPPORTED_VERSION.to_bytes(2, "big"))).to_pylist()
+        refused = [row for row in candidates if class_of_answer(asked, data[row].as_py(), 0) is not asked]
+    if not refused:
+        return [Group(asked, rows, data.take(rows) if data.null_count else data, 0)]
+    apart = pa.array(refused, pa.uint64())
+    others = rows.filter(pc.invert(pc.is_in(rows, apart)))
+    return [Group(asked, others, data.take(others), 0), Group(in_version(asked, 0), apart, data.take(apart), 0)]
 
 
 PREFIX_SIZES = {"coordinator-key": 2, "coordinator-value": 2, "metadata": 3}

@@ -130,6 +130,22 @@ def test_strict_decoding_names_the_first_broken_message() -> None:
         decode_strictly(Selection(KAFKA, "OffsetCommitValue"), pa.array([good, good[:5], b"", good]))
 
 
+def test_an_answer_to_an_unknown_version_of_api_versions_is_read_in_version_0() -> None:
+    answer = bytes.fromhex("0023 00000001 0012 0000 0005")  # a broker's own bytes
+    of_3 = kafka_messages.message("ApiVersionsResponse", 3)
+    asked = [of_3().encode(), answer, None, of_3(error_code=35).encode(), answer[:-1]]  # type: ignore[call-arg]
+    rows, errors = decode(Selection(KAFKA, "ApiVersionsResponse", 3), pa.array(asked, pa.binary()))
+    rows.validate(full=True)
+    assert rows.type == all_versions_type(Selection(KAFKA, "ApiVersionsResponse", 3))
+    values = rows.to_pylist()
+    only = {"api_key": 18, "min_version": 0, "max_version": 5, "unknown_tagged_fields": None}
+    assert values[1]["api_keys"] == [only]
+    assert [None if row is None else row["error_code"] for row in values] == [0, 35, None, 35, None]
+    assert [None if row is None else row["throttle_time_ms"] for row in values] == [0, None, None, 0, None]
+    assert set(errors) == {4}
+    assert errors[4].message == "ApiVersionsResponse"
+
+
 @pytest.mark.parametrize("name", ["MetadataResponse", "FetchResponse", "JoinGroupRequest", "RegisterBrokerRecord"])
 def test_a_union_of_versions_gives_every_version_back(name: str) -> None:
     random = Random(name)
