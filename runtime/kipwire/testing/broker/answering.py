@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import Any
-
 import kafka_messages
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire import Message, build
@@ -69,7 +67,7 @@ def _unserved(node: Node, request: Request) -> Message:
         return versions_answer(_REGISTRY, request.api_version, node.served)
     if not request.is_known:
         raise NoAnswer
-    response: Any = _REGISTRY.response(request.api_key, request.api_version)
+    response = _REGISTRY.response(request.api_key, request.api_version)
     if request.api_key in APIS:
         return build(response, APIS[request.api_key].refuse(request.body, ErrorCode.UNSUPPORTED_VERSION))
     if not any(field.name == "error_code" for field in response.ATTRIBUTES):

@@ -118,18 +118,18 @@ class FakeBroker:
         Raises:
             Exception: the first error of the fake broker itself, if there was one: its answers were then incomplete.
         """
-        running, self._running = self._running, None
-        if running is not None and running.thread is not None:
-            running.loop.call_soon_threadsafe(running.stopping.set)
-            running.thread.join()
-            running.raise_failure()
+        failure = self._stop()
+        if failure is not None:
+            raise failure
 
     def __enter__(self) -> Self:
         self.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.stop()
+        failure = self._stop()
+        if failure is not None and error is None:  # the test's own error says more
+            raise failure
 
     async def __aenter__(self) -> Self:
         self._expect_stopped()
@@ -144,7 +144,8 @@ class FakeBroker:
         running, self._running = self._running, None
         if running is not None:
             await running.server.close()
-            running.raise_failure()
+            if running.server.failure is not None and error is None:
+                raise running.server.failure
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
         """Create a topic.
@@ -385,6 +386,15 @@ class FakeBroker:
         except Refused as error:
             raise ValueError(error.message or error.error.name) from None
 
+    def _stop(self) -> Exception | None:
+        """End the thread; the first error of the fake broker itself, if there was one."""
+        running, self._running = self._running, None
+        if running is None or running.thread is None:
+            return None
+        running.loop.call_soon_threadsafe(running.stopping.set)
+        running.thread.join()
+        return running.server.failure
+
     def _expect_stopped(self) -> None:
         if self._running is not None:
             raise RuntimeError(f"the fake broker runs already, at {self.bootstrap_servers}")
@@ -431,11 +441,6 @@ class _Running:
 
         self.loop.call_soon_threadsafe(run)
         return result.result()
-
-    def raise_failure(self) -> None:
-        """Raise the first error of the fake broker itself, if there was one."""
-        if self.server.failures:
-            raise self.server.failures[0]
 
 
 def _expect_served(key: int, versions: range) -> range:

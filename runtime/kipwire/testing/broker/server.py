@@ -32,8 +32,8 @@ class Server:
         self._node, self._faults, self._requests = node, faults, requests
         self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
-        self.failures: list[Exception] = []
-        """Errors of the fake broker itself."""
+        self.failure: Exception | None = None
+        """The first error of the fake broker itself."""
 
     async def open(self) -> None:
         """Listen at the node's address; with port 0, at a free port, which is the node's from then on."""
@@ -64,8 +64,9 @@ class Server:
         except asyncio.CancelledError:
             pass  # by `close`
         except Exception as error:
-            _log.exception("The fake broker failed; the connection is closed")
-            self.failures.append(error)
+            if self.failure is None:  # clients try again, many times
+                _log.exception("The fake broker failed; the connection is closed")
+                self.failure = error
         finally:
             self._connections.discard(task)
             writer.close()

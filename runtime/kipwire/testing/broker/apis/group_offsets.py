@@ -59,7 +59,9 @@ def offset_fetch(node: Node, request: Request) -> Values:
     body: Any = request.body
     is_stable = getattr(body, "require_stable", False)
     if not hasattr(body, "groups"):
-        return {"topics": _fetched(node, body, is_stable)}
+        # Versions with one group know topics by name alone.
+        found = _fetched(node, body, is_stable)
+        return {"topics": [{"name": one["name"], "partitions": one["partitions"]} for one in found]}
     return {"groups": [{"group_id": one.group_id, "topics": _fetched(node, one, is_stable)} for one in body.groups]}
 
 

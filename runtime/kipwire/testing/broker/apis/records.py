@@ -176,7 +176,7 @@ def _offset_at(log: Log, asked: int, is_committed: bool) -> tuple[int, int]:
         return -1, log.last_stable_offset if is_committed else log.end_offset
     if asked in (ListOffsetsTimestamp.EARLIEST, ListOffsetsTimestamp.EARLIEST_LOCAL):
         return -1, 0
-    if asked == ListOffsetsTimestamp.MAX_TIMESTAMP:
+    if asked == ListOffsetsTimestamp.MAX:
         record = log.newest()
     else:
         record = log.first_since(asked) if asked >= 0 else None  # nothing is in tiered storage

@@ -91,7 +91,7 @@ def describe_configs(node: Node, request: Request) -> Values:
         keys = asked.configuration_keys
         configs = _configs_of(node, asked)
         shown = {name: value for name, value in configs.items() if keys is None or name in keys}
-        source = ConfigSource.DYNAMIC_TOPIC_CONFIG
+        source = ConfigSource.TOPIC_CONFIG
         return {"configs": [{"name": name, "value": value, "config_source": source} for name, value in shown.items()]}
 
     return {"results": [{**_resource(one), **_outcome(describe, one)} for one in body.resources]}
@@ -115,7 +115,7 @@ def _configs_of(node: Node, asked: Any) -> dict[str, str | None]:
 
 
 def _created_configs(configs: dict[str, str | None]) -> list[Values]:
-    source = ConfigSource.DYNAMIC_TOPIC_CONFIG
+    source = ConfigSource.TOPIC_CONFIG
     return [{"name": name, "value": value, "config_source": source} for name, value in configs.items()]
 
 
