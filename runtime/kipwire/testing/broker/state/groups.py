@@ -277,7 +277,8 @@ class Group:
         self._complete_if_all_joined(now)
 
     def _complete_if_all_joined(self, now: float) -> None:
-        if self.state == PREPARING and not self.announced and all(one.joining for one in self.members.values()):
+        is_awaited = bool(self.announced) or any(one.joining is None for one in self.members.values())
+        if self.state == PREPARING and (not self.members or not is_awaited):
             self._complete(now)
 
     def _complete(self, now: float) -> None:
