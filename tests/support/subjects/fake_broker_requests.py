@@ -25,7 +25,9 @@ ALONE = {"member_id": "", "group_instance_id": None}
 
 def node(**settings: Any) -> Node:
     """A node with the topic `orders` of two partitions; the first has three records."""
-    made = Node(Settings(**{"auto_create_topics": True, "default_partitions": 1, **settings}), dict(SERVED), "127.0.0.1", 9)
+    made = Node(
+        Settings(**{"auto_create_topics": True, "default_partitions": 1, **settings}), dict(SERVED), "127.0.0.1", 9
+    )
     made.topics.create(TOPIC, 2, {"retention.ms": "1000"})
     for number in range(3):
         made.topics.named(TOPIC).partition(0).append(batch(b"v%d" % number, timestamp=1000 + number))

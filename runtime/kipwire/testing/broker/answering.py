@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
+from asyncio import sleep
 import kafka_messages
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire import Message, build
@@ -33,7 +33,7 @@ async def answer(node: Node, request: Request, fault: Effect | None) -> Message:
     if version not in node.served.get(key, ()):
         return _unserved(node, request)
     if isinstance(fault, Delay):
-        await asyncio.sleep(fault.seconds)
+        await sleep(fault.seconds)
     elif isinstance(fault, Disconnect) and not fault.is_handled:
         raise NoAnswer
     api = APIS[key]

@@ -246,9 +246,15 @@ class FakeBroker:
         """
         return self._call(lambda: [one for one in self._requests if api is None or one.api_key == api])
 
-    def clear_requests(self) -> None:
-        """Forget the requests that have come."""
-        self._call(self._requests.clear)
+    def clear_requests(self) -> list[Request]:
+        """Forget the requests that have come; what is forgotten is returned."""
+
+        def clear() -> list[Request]:
+            cleared = self._requests.copy()
+            self._requests.clear()
+            return cleared
+
+        return self._call(clear)
 
     def committed_offsets(self, group: str) -> dict[TopicPartition, int]:
         """The committed offsets of a group, by topic and partition; empty if there is no such group."""

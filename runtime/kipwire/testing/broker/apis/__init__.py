@@ -1,7 +1,15 @@
 """The APIs that a fake broker serves, and how it answers each."""
 
 from kafka_messages import REGISTRY
-from kipwire.testing.broker.apis import cluster, group_admin, group_members, group_offsets, records, topics, transactions
+from kipwire.testing.broker.apis import (
+    cluster,
+    group_admin,
+    group_members,
+    group_offsets,
+    records,
+    topics,
+    transactions,
+)
 
 _MODULES = (records, cluster, topics, group_members, group_offsets, group_admin, transactions)
 APIS = {int(key): api for module in _MODULES for key, api in module.APIS.items()}

@@ -12,7 +12,6 @@ from kipwire.testing.broker.node import NODE_ID, Node
 from kipwire.testing.broker.state.refusals import Refused
 
 
-
 def create_topics(node: Node, request: Request) -> Values:
     """Create topics; any replication factor is accepted, though there is one replica of everything."""
     body: Any = request.body
