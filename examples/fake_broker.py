@@ -58,12 +58,10 @@ def line(request: Request) -> str:
     return f"{api} v{request.api_version} #{request.correlation_id}, {len(request.raw)} B"
 
 
-def serve(broker: FakeBroker) -> None:
-    """Print requests as they come, until Ctrl-C."""
-    while True:
-        for request in broker.clear_requests():
-            print(line(request), flush=True)
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+def show_requests(broker: FakeBroker) -> None:
+    """Print the requests that have come since the last call."""
+    for request in broker.clear_requests():
+        print(line(request), flush=True)
 
 
 def summary(broker: FakeBroker) -> list[str]:
@@ -99,7 +97,10 @@ def main(arguments: list[str] | None = None) -> None:
     with broker:
         print(f"listening at {broker.bootstrap_servers}; Ctrl-C ends it", flush=True)
         with suppress(KeyboardInterrupt):
-            serve(broker)
+            while True:
+                show_requests(broker)
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+    show_requests(broker)
     print("\n".join(summary(broker)))
 
 

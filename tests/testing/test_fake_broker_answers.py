@@ -68,7 +68,7 @@ def test_a_fetch_has_at_most_so_many_bytes_but_one_batch_at_least() -> None:
     assert fetched(fetch(made, {"partition_max_bytes": 1})) == [[b"v0"]]
     assert fetched(fetch(made, {"partition_max_bytes": 2 * size})) == [[b"v0", b"v1"]]
     produce(made, batch(b"other"), partition=1)
-    both = ({}, {"partition": 1})
+    both: tuple[dict[str, Any], ...] = ({}, {"partition": 1})
     assert fetched(fetch(made, *both, max_bytes=3 * size)) == [[b"v0", b"v1", b"v2"], []]
     assert fetched(fetch(made, *both, max_bytes=3 * size + 1)) == [[b"v0", b"v1", b"v2"], []]
     assert fetched(fetch(made, *both, max_bytes=10 * size)) == [[b"v0", b"v1", b"v2"], [b"other"]]

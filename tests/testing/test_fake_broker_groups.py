@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -139,7 +140,7 @@ def test_who_does_not_join_again_in_time_is_left_behind() -> None:
     ticket = group.join(joining(), 0)
     group.join(joining(second), 0)
     for now in range(1, int(REBALANCE)):  # alive, but never joins
-        assert error_of(lambda now=now: group.heartbeat(first, None, 2, now)) == ErrorCode.REBALANCE_IN_PROGRESS
+        assert error_of(partial(group.heartbeat, first, None, 2, now)) == ErrorCode.REBALANCE_IN_PROGRESS
     assert ticket.found() is None
     assert group.expire(REBALANCE)
     assert joined(ticket).generation == 3
@@ -204,8 +205,8 @@ def test_the_protocol_is_one_that_all_have_and_most_prefer() -> None:
     tickets = [group.join(joining(protocols={"c": b"", "b": b""}), 0) for _ in range(2)]
     group.join(joining(first, protocols={"a": b"", "b": b"", "c": b""}), 0)
     assert joined(tickets[0]).protocol == "c"
-    for wrong in ({"protocols": {"a": b""}}, {"protocol_type": "connect"}, {"protocols": {}}):
-        assert error_of(lambda wrong=wrong: group.join(joining(**wrong), 0)) == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    for wrong in (joining(protocols={"a": b""}), joining(protocol_type="connect"), joining(protocols={})):
+        assert error_of(partial(group.join, wrong, 0)) == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
 def test_members_that_only_ask_again_do_not_start_a_rebalance() -> None:

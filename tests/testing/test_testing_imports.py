@@ -44,7 +44,7 @@ def test_all_names_are_there_and_others_are_not() -> None:
     for name in kipwire.testing.__all__:
         assert getattr(kipwire.testing, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'FakeBrokers'"):
-        _ = kipwire.testing.FakeBrokers  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+        _ = kipwire.testing.FakeBrokers  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_the_fixture_gives_each_test_a_broker_of_its_own(tmp_path: Path) -> None:

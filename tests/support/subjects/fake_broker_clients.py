@@ -52,10 +52,10 @@ class KafkaPython:
     def send(
         self, address: str, topic: str, values: Iterable[bytes], *, codec: str = "none", acks: int | str = "all"
     ) -> None:
+        settings: Any = {"compression_type": None if codec == "none" else codec, "acks": acks}
         producer = KafkaProducer(
             bootstrap_servers=address,
-            compression_type=None if codec == "none" else codec,
-            acks=acks,
+            **settings,
             enable_idempotence=acks == "all",
             linger_ms=20,
             retry_backoff_ms=20,
@@ -143,7 +143,7 @@ class AioKafka:
         async with consumer:
             while not is_enough():
                 for records in (await consumer.getmany(timeout_ms=50)).values():
-                    got += [record.value for record in records]
+                    got += [record.value or b"" for record in records]
                     await consumer.commit()
 
 
@@ -164,12 +164,13 @@ class Confluent:
                 "log_level": 0,
             }
         )
-        failed: list[Any] = []
+        delivered: list[Any] = []
         for value in values:
-            producer.produce(topic, value, partition=0, on_delivery=lambda error, _: error and failed.append(error))
+            producer.produce(topic, value, partition=0, on_delivery=lambda error, _: delivered.append(error))
         assert producer.flush(TIMEOUT) == 0
-        if failed:
-            raise KafkaException(failed[0])
+        for error in delivered:
+            if error is not None:
+                raise KafkaException(error)
 
     def read(self, address: str, topic: str, count: int, group: str) -> list[bytes]:
         got: list[bytes] = []
@@ -200,7 +201,7 @@ class Confluent:
                     value = message.value()
                     assert isinstance(value, bytes)
                     got.append(value)
-                    consumer.commit(message, asynchronous=False)
+                    consumer.commit(message=message, asynchronous=False)
         finally:
             consumer.close()
 

@@ -1,10 +1,10 @@
 """A Kafka broker in the process of a test: `FakeBroker`.
 
-fake      what tests hold: start, stop, look inside, ask for faults
-server    sockets, in an event loop
-answering from a request to its answer
-apis      how each API is answered
-state     topics, groups, transactions: plain data, without I/O and without a clock
+* `fake`: what tests hold. It starts, stops, looks inside, and takes faults.
+* `server`: sockets, in an event loop.
+* `answering`: from a request to its answer.
+* `apis`: how each API is answered.
+* `state`: topics, groups, transactions, as plain data without I/O and without a clock.
 """
 
 from kipwire.testing.broker.fake import FakeBroker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from asyncio import sleep
+
 import kafka_messages
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire import Message, build

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
 from kafka_messages.enums import ApiKey
@@ -14,6 +12,7 @@ from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import faults
 from kipwire.testing.broker.apis import SERVED
 from kipwire.testing.broker.node import Node, Settings
+from kipwire.testing.broker.running import Running, start_thread
 from kipwire.testing.broker.server import Server
 from kipwire.testing.broker.state.groups import Group
 from kipwire.testing.broker.state.offsets import TopicPartition
@@ -55,7 +54,7 @@ class FakeBroker:
         port: int = 0,
         auto_create_topics: bool = True,
         default_partitions: int = 1,
-        versions: Mapping[int, range] | None = None,
+        versions: Mapping[ApiKey, range] | Mapping[int, range] | None = None,
     ) -> None:
         """Create topics; the broker does not listen yet.
 
@@ -75,7 +74,7 @@ class FakeBroker:
         self._node = Node(settings, {key: some for key, some in served.items() if some}, host, port)
         self._faults = faults.Faults()
         self._requests: list[Request] = []
-        self._running: _Running | None = None
+        self._running: Running | None = None
         counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, default_partitions)
         for name, count in counts.items():
             self.create_topic(name, count)
@@ -103,14 +102,7 @@ class FakeBroker:
             OSError: it cannot listen there.
         """
         self._expect_stopped()
-        started: Future[_Running] = Future()
-        thread = threading.Thread(target=self._run, args=(started,), name="fake broker", daemon=True)
-        thread.start()
-        try:
-            self._running = started.result()
-        except OSError:
-            thread.join()
-            raise
+        self._running = start_thread(Server(self._node, self._faults, self._requests))
 
     def stop(self) -> None:
         """Close all connections, listen no more, and end the thread.
@@ -135,7 +127,7 @@ class FakeBroker:
         self._expect_stopped()
         server = Server(self._node, self._faults, self._requests)
         await server.open()
-        self._running = _Running(asyncio.get_running_loop(), server, threading.get_ident())
+        self._running = Running(server)
         return self
 
     async def __aexit__(
@@ -359,7 +351,7 @@ class FakeBroker:
         running = self._running
         if running is None:
             raise RuntimeError("the fake broker is not running, so nothing changes")
-        if running.thread_id == threading.get_ident():
+        if running.is_here:
             raise RuntimeError("wait_until would block the event loop; call it in another thread: asyncio.to_thread")
 
         async def wait() -> None:
@@ -386,67 +378,18 @@ class FakeBroker:
         """
         running = self._running
         try:
-            if running is None or running.thread_id == threading.get_ident():
-                return action()
-            return running.call(action)
+            return action() if running is None else running.call(action)
         except Refused as error:
             raise ValueError(error.message or error.error.name) from None
 
     def _stop(self) -> Exception | None:
         """End the thread; the first error of the fake broker itself, if there was one."""
         running, self._running = self._running, None
-        if running is None or running.thread is None:
-            return None
-        running.loop.call_soon_threadsafe(running.stopping.set)
-        running.thread.join()
-        return running.server.failure
+        return None if running is None else running.stop()
 
     def _expect_stopped(self) -> None:
         if self._running is not None:
             raise RuntimeError(f"the fake broker runs already, at {self.bootstrap_servers}")
-
-    def _run(self, started: Future[_Running]) -> None:
-        """The work of the thread."""
-        asyncio.run(self._serve(started))
-
-    async def _serve(self, started: Future[_Running]) -> None:
-        server = Server(self._node, self._faults, self._requests)
-        try:
-            await server.open()
-        except OSError as error:
-            started.set_exception(error)
-            return
-        running = _Running(asyncio.get_running_loop(), server, threading.get_ident(), threading.current_thread())
-        started.set_result(running)
-        await running.stopping.wait()
-        await server.close()
-
-
-class _Running:
-    """The server between start and stop, and the event loop that it runs in."""
-
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        server: Server,
-        thread_id: int,
-        thread: threading.Thread | None = None,
-    ) -> None:
-        self.loop, self.server, self.thread_id, self.thread = loop, server, thread_id, thread
-        self.stopping = asyncio.Event()
-
-    def call(self, action: Callable[[], T]) -> T:
-        """What an action gives in the thread of the event loop."""
-        result: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                result.set_result(action())
-            except Exception as error:
-                result.set_exception(error)
-
-        self.loop.call_soon_threadsafe(run)
-        return result.result()
 
 
 def _expect_served(key: int, versions: range) -> range:

@@ -1,4 +1,4 @@
-"""The sockets of a fake broker, in an event loop: each connection is answered one request after another, as by Kafka."""
+"""The sockets of a fake broker, in an event loop. Each connection is answered one request after another, as in Kafka."""
 
 from __future__ import annotations
 

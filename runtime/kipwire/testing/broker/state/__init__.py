@@ -1,1 +1,1 @@
-"""What a fake broker knows: topics, groups and transactions. Plain data and functions, without I/O and without a clock."""
+"""What a fake broker knows: topics, groups and transactions. Plain data and functions, without I/O or a clock."""

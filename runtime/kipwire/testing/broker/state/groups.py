@@ -322,13 +322,8 @@ class Group:
 
     def _expect_common_protocol(self, asked: Joining) -> None:
         others = [one.asked.protocols for one in self.members.values() if one.member_id != asked.member_id]
-        is_other_type = bool(others) and asked.protocol_type != self.protocol_type
-        if (
-            not asked.protocols
-            or not asked.protocol_type
-            or is_other_type
-            or not self._common([asked.protocols, *others])
-        ):
+        has_type = bool(asked.protocol_type) and (not others or asked.protocol_type == self.protocol_type)
+        if not has_type or not self._common([asked.protocols, *others]):
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     @staticmethod
