@@ -54,8 +54,7 @@ def member(names: type[E], name: str) -> E:
 
 def line(request: Request) -> str:
     """A request in one line."""
-    api = ApiKey(request.api_key).name if ApiKey.find(request.api_key) else f"API {request.api_key}"
-    return f"{api} v{request.api_version} #{request.correlation_id}, {len(request.raw)} B"
+    return f"{ApiKey.text(request.api_key)} v{request.api_version} #{request.correlation_id}, {len(request.raw)} B"
 
 
 def show_requests(broker: FakeBroker) -> None:

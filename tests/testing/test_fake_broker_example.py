@@ -34,11 +34,11 @@ def test_the_example_serves_a_client(example: subprocess.Popen[str]) -> None:
     address = example.stdout.readline().removeprefix("listening at ").partition(";")[0]
     CLIENTS["aiokafka"].send(address, "orders", [b"a", b"b"])
     first = example.stdout.readline()
-    assert first.startswith("API_VERSIONS v0 #")
+    assert first.startswith("18 API_VERSIONS v0 #")
     example.send_signal(signal.SIGINT)
     rest, _ = example.communicate(timeout=60)
     assert example.returncode == 0
-    assert rest.count("PRODUCE v") >= 2  # once more after the error
+    assert rest.count("0 PRODUCE v") >= 2  # once more after the error
     assert rest.splitlines()[-2:] == ["orders: 2 records, by partition [2, 0]", "empty: 0 records, by partition [0]"]
 
 

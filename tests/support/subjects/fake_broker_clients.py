@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Consumer, KafkaException, Producer
@@ -20,19 +21,24 @@ POLL = 1000
 """Milliseconds. kafka-python 3.0.12 may never finish joining if a shorter poll ends while it joins."""
 
 
-class Client(Protocol):
+class Client(ABC):
     """What a client library can do."""
 
+    @abstractmethod
     def send(
-        self, address: str, topic: str, values: Iterable[bytes], *, codec: str = ..., acks: int | str = ...
+        self, address: str, topic: str, values: Iterable[bytes], *, codec: str = "none", acks: int | str = "all"
     ) -> None:
         """Produce records to partition 0, each once, and wait until they are acknowledged."""
 
-    def read(self, address: str, topic: str, count: int, group: str) -> list[bytes]:
-        """Consume so many records as the only member of a group, commit, and leave."""
+    @abstractmethod
+    def consume(self, address: str, topic: str, group: str, got: list[bytes], is_enough: Callable[[], bool]) -> None:
+        """Consume as a member of a group and commit, until it is enough; then leave."""
 
-    def consume(self, address: str, topic: str, group: str, got: list[bytes], stop: threading.Event) -> None:
-        """Consume as a member of a group, until it is told to stop; then commit and leave."""
+    def read(self, address: str, topic: str, count: int, group: str) -> list[bytes]:
+        """Consume so many records as the only member of a group."""
+        got: list[bytes] = []
+        self.consume(address, topic, group, got, _has(got, count))
+        return got
 
 
 def _has(got: list[bytes], count: int) -> Callable[[], bool]:
@@ -46,7 +52,7 @@ def _has(got: list[bytes], count: int) -> Callable[[], bool]:
     return is_enough
 
 
-class KafkaPython:
+class KafkaPython(Client):
     """kafka-python."""
 
     def send(
@@ -68,15 +74,7 @@ class KafkaPython:
         finally:
             producer.close(TIMEOUT)
 
-    def read(self, address: str, topic: str, count: int, group: str) -> list[bytes]:
-        got: list[bytes] = []
-        self._consume(address, topic, group, got, _has(got, count))
-        return got
-
-    def consume(self, address: str, topic: str, group: str, got: list[bytes], stop: threading.Event) -> None:
-        self._consume(address, topic, group, got, stop.is_set)
-
-    def _consume(self, address: str, topic: str, group: str, got: list[bytes], is_enough: Callable[[], bool]) -> None:
+    def consume(self, address: str, topic: str, group: str, got: list[bytes], is_enough: Callable[[], bool]) -> None:
         consumer = KafkaConsumer(
             topic,
             bootstrap_servers=address,
@@ -96,7 +94,7 @@ class KafkaPython:
             consumer.close()
 
 
-class AioKafka:
+class AioKafka(Client):
     """aiokafka, with an event loop for each call."""
 
     def send(
@@ -118,14 +116,8 @@ class AioKafka:
 
         asyncio.run(asyncio.wait_for(send(), TIMEOUT))
 
-    def read(self, address: str, topic: str, count: int, group: str) -> list[bytes]:
-        got: list[bytes] = []
-        consuming = self._consume(address, topic, group, got, lambda: len(got) >= count)
-        asyncio.run(asyncio.wait_for(consuming, TIMEOUT))
-        return got
-
-    def consume(self, address: str, topic: str, group: str, got: list[bytes], stop: threading.Event) -> None:
-        asyncio.run(self._consume(address, topic, group, got, stop.is_set))
+    def consume(self, address: str, topic: str, group: str, got: list[bytes], is_enough: Callable[[], bool]) -> None:
+        asyncio.run(self._consume(address, topic, group, got, is_enough))
 
     async def _consume(
         self, address: str, topic: str, group: str, got: list[bytes], is_enough: Callable[[], bool]
@@ -147,7 +139,7 @@ class AioKafka:
                     await consumer.commit()
 
 
-class Confluent:
+class Confluent(Client):
     """confluent-kafka, which is librdkafka."""
 
     def send(
@@ -172,15 +164,7 @@ class Confluent:
             if error is not None:
                 raise KafkaException(error)
 
-    def read(self, address: str, topic: str, count: int, group: str) -> list[bytes]:
-        got: list[bytes] = []
-        self._consume(address, topic, group, got, _has(got, count))
-        return got
-
-    def consume(self, address: str, topic: str, group: str, got: list[bytes], stop: threading.Event) -> None:
-        self._consume(address, topic, group, got, stop.is_set)
-
-    def _consume(self, address: str, topic: str, group: str, got: list[bytes], is_enough: Callable[[], bool]) -> None:
+    def consume(self, address: str, topic: str, group: str, got: list[bytes], is_enough: Callable[[], bool]) -> None:
         consumer = Consumer(
             {
                 "bootstrap.servers": address,
@@ -225,7 +209,7 @@ class Member:
 
     def _run(self, client: Client, address: str, topic: str, group: str) -> None:
         try:
-            client.consume(address, topic, group, self.got, self._stop)
+            client.consume(address, topic, group, self.got, self._stop.is_set)
         except BaseException as error:
             self._error = error
 

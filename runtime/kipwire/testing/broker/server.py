@@ -1,4 +1,4 @@
-"""The sockets of a fake broker, in an event loop. Each connection is answered one request after another, as in Kafka."""
+"""The sockets of a fake broker, in an event loop. Each connection has one request handled at a time, as in Kafka."""
 
 from __future__ import annotations
 

@@ -100,9 +100,10 @@ async def fetch(node: Node, request: Request) -> Values:
     if getattr(body, "session_id", 0):
         return refuse_fetch(body, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # all are answered as if they had none
     until = node.now() + body.max_wait_ms / 1000
+    enough = min(body.min_bytes, body.max_bytes)
     while True:
         read = _Read(node, body)
-        is_enough = read.has_error or read.size >= body.min_bytes or not body.topics
+        is_enough = read.has_error or read.size >= enough or not body.topics
         if is_enough or not await node.changes.wait(until - node.now()):
             return {"responses": read.responses}
 

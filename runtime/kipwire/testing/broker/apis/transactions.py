@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kafka_messages.enums import ApiKey, ErrorCode
@@ -63,7 +64,7 @@ def _exists(node: Node, name: str, index: int) -> bool:
     return True
 
 
-def _added(body: Any, errors: dict[tuple[str, int], int]) -> Values:
+def _added(body: Any, errors: Mapping[tuple[str, int], int]) -> Values:
     topics = [
         {
             "name": topic.name,

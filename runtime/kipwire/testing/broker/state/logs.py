@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
-from itertools import takewhile
 from typing import NamedTuple
 
 from kafka_messages.enums import ErrorCode
@@ -108,7 +108,9 @@ class Log:
         """
         parts: list[bytes] = []
         size = 0
-        for stored in self._from(offset):
+        first = bisect_left(self.stored, offset, key=lambda one: one.batch.last_offset)
+        for at in range(first, len(self.stored)):
+            stored = self.stored[at]
             size += len(stored.data)
             if stored.batch.base_offset >= end_offset or (parts and size > max_bytes):
                 break
@@ -150,12 +152,6 @@ class Log:
             one.producer_id == batch.producer_id and one.first_offset <= batch.base_offset < one.last_offset
             for one in self.aborted
         )
-
-    def _from(self, offset: int) -> list[Stored]:
-        """The batches from the one with an offset on."""
-        newer = list(takewhile(lambda one: one.batch.last_offset >= offset, reversed(self.stored)))
-        newer.reverse()
-        return newer
 
     def _store(self, data: bytes) -> None:
         (batch,) = read_batches(data, check_crcs=False)
