@@ -56,7 +56,8 @@ MODULES = (
     Module(
         "kipwire.testing",
         "kipwire.testing",
-        "Hypothesis strategies for every generated class. `pip install kipwire[testing]` brings Hypothesis. "
+        "Hypothesis strategies for every generated class, and a Kafka broker in the process of a test. "
+        "`pip install kipwire[testing]` brings what both need. "
         "The guide is [Testing](../docs/testing.md).",
     ),
     Module(

@@ -32,7 +32,7 @@ import kafka_records
 import proposals
 from kipwire import Message, Struct
 from kipwire.description.values import field_range
-from kipwire.testing import arranged
+from kipwire.testing.strategies import arranged
 from kipwire.types import KINDS
 from tests.support import golden_data
 

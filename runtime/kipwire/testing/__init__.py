@@ -1,0 +1,33 @@
+"""What tests need: Hypothesis strategies for every generated class, and a Kafka broker for the clients that they test.
+
+`pip install kipwire[testing]` brings what both need. Each is imported when it is first asked for.
+"""
+
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.testing.broker import FakeBroker, GroupMember, GroupState
+    from kipwire.testing.strategies import damaged, field_values, messages, same_message, structs, unknown_tagged_fields
+
+__all__ = [
+    "FakeBroker",
+    "GroupMember",
+    "GroupState",
+    "damaged",
+    "field_values",
+    "messages",
+    "same_message",
+    "structs",
+    "unknown_tagged_fields",
+]
+
+_OF_BROKER = ("FakeBroker", "GroupMember", "GroupState")
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{'broker' if name in _OF_BROKER else 'strategies'}"), name)
+    globals()[name] = found
+    return found

@@ -1,0 +1,104 @@
+"""Which versions, brokers, topics and coordinators there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import kafka_messages
+from kafka_messages.enums import ApiKey, CoordinatorType, ErrorCode
+from kipwire.connection import Request, versions_answer
+from kipwire.testing.broker.apis.api import Api, Values, refuse_all
+from kipwire.testing.broker.node import CLUSTER_ID, NODE_ID, Node
+from kipwire.testing.broker.state.logs import LEADER_EPOCH
+from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.topics import NO_ID, Topic
+
+_COORDINATED = (CoordinatorType.GROUP, CoordinatorType.TRANSACTION)
+
+
+def api_versions(node: Node, request: Request) -> Values:
+    """What is served. Requests in other versions do not get here: they are answered in version 0 (KIP-511)."""
+    answer: Any = versions_answer(kafka_messages.REGISTRY, request.api_version, node.served)
+    return {"api_keys": answer.api_keys}
+
+
+def metadata(node: Node, request: Request) -> Values:
+    """The broker and its topics; those that do not exist are created, if the client and the settings allow it."""
+    body: Any = request.body
+    asked = body.topics
+    if asked is None or (request.api_version == 0 and not asked):
+        topics = [_described(topic) for _, topic in sorted(node.topics.by_name.items())]
+    else:
+        may_create = node.settings.auto_create_topics and getattr(body, "allow_auto_topic_creation", True)
+        topics = [_found(node, one, may_create) for one in asked]
+    return {**_cluster(node), "topics": topics}
+
+
+def refuse_metadata(body: Any, error: int) -> Values:
+    """An error for each topic; the brokers are not named."""
+    return {
+        "topics": [
+            {"error_code": error, "name": one.name, "topic_id": getattr(one, "topic_id", NO_ID)}
+            for one in body.topics or ()
+        ],
+        "error_code": error,
+    }
+
+
+def _cluster(node: Node) -> Values:
+    return {"brokers": [node.address], "cluster_id": CLUSTER_ID, "controller_id": NODE_ID}
+
+
+def _found(node: Node, asked: Any, may_create: bool) -> Values:
+    try:
+        if may_create and asked.name is not None and asked.name not in node.topics.by_name:
+            node.topics.create(asked.name, node.settings.default_partitions)
+        return _described(node.topic_of(asked))
+    except Refused as error:
+        return {"error_code": error.error, "name": asked.name, "topic_id": getattr(asked, "topic_id", NO_ID)}
+
+
+def _described(topic: Topic) -> Values:
+    partitions = [
+        {
+            "partition_index": index,
+            "leader_id": NODE_ID,
+            "leader_epoch": LEADER_EPOCH,
+            "replica_nodes": [NODE_ID],
+            "isr_nodes": [NODE_ID],
+        }
+        for index in range(len(topic.partitions))
+    ]
+    return {"name": topic.name, "topic_id": topic.topic_id, "partitions": partitions}
+
+
+def describe_cluster(node: Node, request: Request) -> Values:
+    """The broker."""
+    broker = {"broker_id": NODE_ID, "host": node.host, "port": node.port}
+    return {"cluster_id": CLUSTER_ID, "controller_id": NODE_ID, "brokers": [broker]}
+
+
+def find_coordinator(node: Node, request: Request) -> Values:
+    """The broker itself, for groups and transactions."""
+    body: Any = request.body
+    if getattr(body, "key_type", CoordinatorType.GROUP) not in _COORDINATED:
+        return refuse_find_coordinator(body, ErrorCode.INVALID_REQUEST)
+    if not hasattr(body, "coordinator_keys"):
+        return node.address
+    return {"coordinators": [{"key": key, **node.address} for key in body.coordinator_keys]}
+
+
+def refuse_find_coordinator(body: Any, error: int) -> Values:
+    """An error for each key."""
+    nobody = {"error_code": error, "node_id": -1, "port": -1}
+    if not hasattr(body, "coordinator_keys"):
+        return nobody
+    return {"coordinators": [{"key": key, **nobody} for key in body.coordinator_keys]}
+
+
+APIS = {
+    ApiKey.API_VERSIONS: Api(api_versions, refuse_all),
+    ApiKey.METADATA: Api(metadata, refuse_metadata),
+    ApiKey.DESCRIBE_CLUSTER: Api(describe_cluster, refuse_all),
+    ApiKey.FIND_COORDINATOR: Api(find_coordinator, refuse_find_coordinator),
+}

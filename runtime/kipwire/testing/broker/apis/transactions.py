@@ -1,0 +1,135 @@
+"""Producer ids and transactions, in the versions that clients use before KIP-890's second part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kafka_messages.enums import ApiKey, ErrorCode
+from kipwire.connection import Request
+from kipwire.testing.broker.apis.api import Api, Values, refuse_all
+from kipwire.testing.broker.apis.group_offsets import committed_in, refuse_offset_commit
+from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.transactions import Transaction
+
+_FIRST_WITH_FENCED = 2
+"""The first version of these APIs whose clients know PRODUCER_FENCED."""
+
+
+def init_producer_id(node: Node, request: Request) -> Values:
+    """A producer id; with a transactional id the next epoch of the one it has, whose transaction is aborted."""
+    body: Any = request.body
+    if body.transactional_id is None:
+        return {"producer_id": node.producers.new_id(), "producer_epoch": 0}
+    if not body.transactional_id:
+        raise Refused(ErrorCode.INVALID_REQUEST)
+    known = node.producers.transactions.get(body.transactional_id)
+    if known is not None and known.is_ongoing:
+        node.end_transaction(known, is_commit=False)
+    transaction = node.producers.begin(body.transactional_id)
+    return {"producer_id": transaction.producer_id, "producer_epoch": transaction.epoch}
+
+
+def refuse_init_producer_id(body: Any, error: int) -> Values:
+    """An error, and no id."""
+    return {"error_code": error, "producer_id": -1, "producer_epoch": -1}
+
+
+def add_partitions(node: Node, request: Request) -> Values:
+    """Make partitions part of a transaction, which begins with the first."""
+    body: Any = request.body
+    asked = (body.v3_and_below_transactional_id, body.v3_and_below_producer_id, body.v3_and_below_producer_epoch)
+    transaction = _current(node, request, *asked)
+    places = {(topic.name, index) for topic in body.v3_and_below_topics for index in topic.partitions}
+    unknown = {place for place in places if not _exists(node, *place)}
+    if not unknown:
+        transaction.is_ongoing = True
+        transaction.partitions |= places
+        return _added(body, {})
+    others = dict.fromkeys(places - unknown, ErrorCode.OPERATION_NOT_ATTEMPTED)
+    return _added(body, others | dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+
+
+def refuse_add_partitions(body: Any, error: int) -> Values:
+    """An error for each partition."""
+    return _added(body, {(topic.name, at): error for topic in body.v3_and_below_topics for at in topic.partitions})
+
+
+def _exists(node: Node, name: str, index: int) -> bool:
+    try:
+        node.topics.named(name).partition(index)
+    except Refused:
+        return False
+    return True
+
+
+def _added(body: Any, errors: Mapping[tuple[str, int], int]) -> Values:
+    topics = [
+        {
+            "name": topic.name,
+            "results_by_partition": [
+                {"partition_index": index, "partition_error_code": errors.get((topic.name, index), ErrorCode.NONE)}
+                for index in topic.partitions
+            ],
+        }
+        for topic in body.v3_and_below_topics
+    ]
+    return {"results_by_topic_v3_and_below": topics}
+
+
+def add_offsets(node: Node, request: Request) -> Values:
+    """Make the offsets of a group part of a transaction."""
+    body: Any = request.body
+    transaction = _current(node, request, body.transactional_id, body.producer_id, body.producer_epoch)
+    transaction.is_ongoing = True
+    transaction.groups.add(node.group(body.group_id).name)
+    return {}
+
+
+def commit_offsets(node: Node, request: Request) -> Values:
+    """Commit offsets at the end of the transaction."""
+    body: Any = request.body
+    _current(node, request, body.transactional_id, body.producer_id, body.producer_epoch)
+    group = node.group(body.group_id)
+    generation, member_id = getattr(body, "generation_id_or_member_epoch", -1), getattr(body, "member_id", "")
+    if generation >= 0 or member_id:
+        instance_id = getattr(body, "group_instance_id", None)
+        group.expect_committer(member_id, instance_id, generation, node.now())
+    offsets, topics = committed_in(node, body)
+    group.offsets.commit_later(body.producer_id, offsets)
+    return {"topics": topics}
+
+
+def end_transaction(node: Node, request: Request) -> Values:
+    """Commit or abort. The same once more is accepted, since the first answer may have been lost."""
+    body: Any = request.body
+    transaction = _current(node, request, body.transactional_id, body.producer_id, body.producer_epoch)
+    if transaction.is_ongoing:
+        node.end_transaction(transaction, is_commit=body.committed)
+    elif transaction.last_was_commit is not body.committed:
+        raise Refused(ErrorCode.INVALID_TXN_STATE)
+    return {}
+
+
+def _current(node: Node, request: Request, transactional_id: str, producer_id: int, epoch: int) -> Transaction:
+    """The transaction of a producer.
+
+    Raises:
+        Refused: another producer has its transactional id now.
+    """
+    try:
+        return node.producers.current(transactional_id, producer_id, epoch)
+    except Refused as error:
+        if error.error == ErrorCode.PRODUCER_FENCED and request.api_version < _FIRST_WITH_FENCED:
+            raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH) from None
+        raise
+
+
+APIS = {
+    ApiKey.INIT_PRODUCER_ID: Api(init_producer_id, refuse_init_producer_id, range(6)),
+    ApiKey.ADD_PARTITIONS_TO_TXN: Api(add_partitions, refuse_add_partitions, range(4)),
+    ApiKey.ADD_OFFSETS_TO_TXN: Api(add_offsets, refuse_all),
+    ApiKey.TXN_OFFSET_COMMIT: Api(commit_offsets, refuse_offset_commit, range(5)),
+    ApiKey.END_TXN: Api(end_transaction, refuse_all, range(5)),
+}

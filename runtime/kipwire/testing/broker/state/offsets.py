@@ -1,0 +1,48 @@
+"""The offsets that a group has committed, and those of transactions that are still open."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TopicPartition = tuple[str, int]
+
+
+class Committed(NamedTuple):
+    """A committed offset."""
+
+    offset: int
+    leader_epoch: int = -1
+    metadata: str = ""
+
+
+class Offsets:
+    """The offsets of one group, by topic and partition."""
+
+    def __init__(self) -> None:
+        self.committed: dict[TopicPartition, Committed] = {}
+        self._pending: dict[int, dict[TopicPartition, Committed]] = {}
+        """Those of open transactions, by producer id."""
+
+    def commit(self, offsets: dict[TopicPartition, Committed]) -> None:
+        """Take in offsets."""
+        self.committed.update(offsets)
+
+    def commit_later(self, producer_id: int, offsets: dict[TopicPartition, Committed]) -> None:
+        """Take in offsets once the transaction of a producer is committed."""
+        self._pending.setdefault(producer_id, {}).update(offsets)
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """Take in what a transaction has kept for its end, or forget it."""
+        offsets = self._pending.pop(producer_id, {})
+        if is_commit:
+            self.committed.update(offsets)
+
+    def is_unstable(self, place: TopicPartition) -> bool:
+        """Whether an open transaction has an offset of a partition."""
+        return any(place in offsets for offsets in self._pending.values())
+
+    def forget_topic(self, topic: str) -> None:
+        """Forget the offsets of a topic that is deleted."""
+        for offsets in (self.committed, *self._pending.values()):
+            for place in [one for one in offsets if one[0] == topic]:
+                del offsets[place]

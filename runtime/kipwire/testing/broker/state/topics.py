@@ -1,0 +1,106 @@
+"""The topics of a fake broker, by name and by id."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from uuid import UUID, uuid4
+
+from kafka_messages.enums import ErrorCode
+from kipwire.testing.broker.state.logs import Log
+from kipwire.testing.broker.state.refusals import Refused
+
+NO_ID = UUID(int=0)
+_VALID_NAME = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
+
+
+@dataclass(slots=True)
+class Topic:
+    """A topic with its partitions."""
+
+    name: str
+    partitions: list[Log]
+    configs: dict[str, str | None] = field(default_factory=dict)
+    topic_id: UUID = field(default_factory=uuid4)
+
+    def partition(self, index: int) -> Log:
+        """The log of a partition.
+
+        Raises:
+            Refused: the topic has no such partition.
+        """
+        if not 0 <= index < len(self.partitions):
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.name} has no partition {index}")
+        return self.partitions[index]
+
+    def extend(self, count: int) -> None:
+        """Add empty partitions until there are so many."""
+        self.partitions += [Log() for _ in range(count - len(self.partitions))]
+
+
+class Topics:
+    """All topics."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Topic] = {}
+
+    def named(self, name: str) -> Topic:
+        """The topic of a name.
+
+        Raises:
+            Refused: there is none.
+        """
+        found = self.by_name.get(name)
+        if found is None:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic is named {name!r}")
+        return found
+
+    def with_id(self, topic_id: UUID) -> Topic:
+        """The topic of an id.
+
+        Raises:
+            Refused: there is none.
+        """
+        for topic in self.by_name.values():
+            if topic.topic_id == topic_id:
+                return topic
+        raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+
+    def check_new(self, name: str, partitions: int) -> None:
+        """Check that a topic can be created.
+
+        Raises:
+            Refused: the name is taken or invalid, or there would be no partition.
+        """
+        if not _VALID_NAME.fullmatch(name):
+            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is not a valid name of a topic")
+        if name in self.by_name:
+            raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"the topic {name!r} exists already")
+        if partitions < 1:
+            raise Refused(ErrorCode.INVALID_PARTITIONS, "a topic needs at least one partition")
+
+    def create(self, name: str, partitions: int, configs: dict[str, str | None] | None = None) -> Topic:
+        """A new topic.
+
+        Raises:
+            Refused: as `check_new`.
+        """
+        self.check_new(name, partitions)
+        topic = self.by_name[name] = Topic(name, [Log() for _ in range(partitions)], configs or {})
+        return topic
+
+    def check_more_partitions(self, name: str, count: int) -> Topic:
+        """The topic, if it can have so many partitions.
+
+        Raises:
+            Refused: there is no such topic, or it has as many already.
+        """
+        topic = self.named(name)
+        if count <= len(topic.partitions):
+            reason = f"{name} has {len(topic.partitions)} partitions already"
+            raise Refused(ErrorCode.INVALID_PARTITIONS, reason)
+        return topic
+
+    def delete(self, topic: Topic) -> None:
+        """Remove a topic and its records."""
+        del self.by_name[topic.name]

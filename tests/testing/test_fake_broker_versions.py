@@ -1,0 +1,109 @@
+"""The fake broker answers every version that it says it serves, and every fault in each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_messages.enums import ApiKey, ErrorCode
+from kipwire.testing.broker.apis import SERVED
+from kipwire.testing.broker.faults import Fail
+from tests.support.subjects.fake_broker_requests import (
+    ALONE,
+    GROUP,
+    TOPIC,
+    TRANSACTIONAL_ID,
+    ask,
+    ask_newest,
+    error_codes,
+    examples,
+    node,
+    request,
+)
+
+PAIRS = [(ApiKey(key), version) for key, versions in SERVED.items() for version in versions]
+NEEDS_A_MEMBER = {ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP}
+NEEDS_A_TRANSACTION = {
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.END_TXN,
+}
+
+
+def ready_for(api: ApiKey) -> tuple[Any, dict[str, Any]]:
+    """A node in which a request of an API succeeds, and its values."""
+    made = node()
+    values = dict(examples(made)[api])
+    if api in NEEDS_A_MEMBER:
+        joined = ask(made, request(ApiKey.JOIN_GROUP, 3, examples(made)[ApiKey.JOIN_GROUP]))
+        values["member_id"] = joined.member_id
+        values["members"] = [{**ALONE, "member_id": joined.member_id}]
+        if api != ApiKey.SYNC_GROUP:
+            sync = {**values, "generation_id": 1, "assignments": [{"member_id": joined.member_id, "assignment": b"a"}]}
+            ask_newest(made, ApiKey.SYNC_GROUP, sync)
+        else:
+            values["assignments"] = [{"member_id": joined.member_id, "assignment": b"a"}]
+    if api in NEEDS_A_TRANSACTION:
+        begun = ask_newest(made, ApiKey.INIT_PRODUCER_ID, examples(made)[ApiKey.INIT_PRODUCER_ID])
+        producer = {"transactional_id": TRANSACTIONAL_ID, "producer_id": begun.producer_id, "producer_epoch": 0}
+        if api == ApiKey.END_TXN:
+            ask_newest(made, ApiKey.ADD_OFFSETS_TO_TXN, {**producer, "group_id": GROUP})
+    if api in (ApiKey.DESCRIBE_GROUPS, ApiKey.DELETE_GROUPS, ApiKey.OFFSET_FETCH, ApiKey.LIST_GROUPS):
+        ask_newest(made, ApiKey.OFFSET_COMMIT, examples(made)[ApiKey.OFFSET_COMMIT])
+    return made, values
+
+
+@pytest.mark.parametrize("api", sorted({api for api, _ in PAIRS}), ids=lambda api: api.name)
+def test_every_served_version_is_answered(api: ApiKey) -> None:
+    for version in SERVED[api]:
+        made, values = ready_for(api)
+        found = ask(made, request(api, version, values))
+        takes_id_first = api == ApiKey.JOIN_GROUP and version >= 4
+        assert set(error_codes(found)) <= {ErrorCode.MEMBER_ID_REQUIRED if takes_id_first else 0}, version
+
+
+@pytest.mark.parametrize("api", sorted({api for api, _ in PAIRS}), ids=lambda api: api.name)
+def test_every_served_version_can_fail(api: ApiKey) -> None:
+    for version in SERVED[api]:
+        made, values = ready_for(api)
+        before = repr([(one.partition(0).end_offset, one.configs) for one in made.topics.by_name.values()])
+        found = ask(made, request(api, version, values), Fail(ErrorCode.UNKNOWN_SERVER_ERROR))
+        if (api, version) == (ApiKey.OFFSET_FETCH, 1):
+            assert [one.error_code for one in found.topics[0].partitions] == [-1, -1]
+        assert ErrorCode.UNKNOWN_SERVER_ERROR in error_codes(found), version
+        assert set(error_codes(found)) <= {0, ErrorCode.UNKNOWN_SERVER_ERROR}
+        assert before == repr([(one.partition(0).end_offset, one.configs) for one in made.topics.by_name.values()])
+
+
+def test_the_newest_version_of_each_api_is_kafkas_except_where_it_needs_more_than_is_served() -> None:
+    from tests.support.subjects.fake_broker_requests import REGISTRY
+
+    kafka = REGISTRY.api_versions()
+    fewer = {ApiKey(key).name: versions for key, versions in SERVED.items() if versions != kafka[key]}
+    assert fewer == {
+        "INIT_PRODUCER_ID": range(6),
+        "ADD_PARTITIONS_TO_TXN": range(4),
+        "TXN_OFFSET_COMMIT": range(5),
+        "END_TXN": range(5),
+    }
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 5])
+def test_what_is_advertised_is_what_is_served(version: int) -> None:
+    found = ask(node(), request(ApiKey.API_VERSIONS, version, {}))
+    assert {row.api_key: range(row.min_version, row.max_version + 1) for row in found.api_keys} == SERVED
+
+
+def test_an_api_that_is_not_served_is_refused() -> None:
+    body = ask(node(), request(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, {"group_id": GROUP}))
+    assert body.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_version_that_is_not_served_is_refused_for_each_partition() -> None:
+    made = node()
+    made.served[ApiKey.PRODUCE] = range(3, 8)
+    body = ask(made, request(ApiKey.PRODUCE, 9, examples(made)[ApiKey.PRODUCE]))
+    assert error_codes(body) == [ErrorCode.UNSUPPORTED_VERSION]
+    assert made.topics.named(TOPIC).partition(1).end_offset == 0
