@@ -80,7 +80,7 @@ RECORDS = st.builds(
         for at, (timestamp, key, value, headers) in enumerate(parts)
     ],
     st.lists(st.integers(1, 2**20), min_size=6, max_size=6),
-    st.lists(st.tuples(st.integers(-(2**62), 2**62 - 1), BLOBS, BLOBS, HEADERS), max_size=6),
+    st.lists(st.tuples(st.integers(-1, 2**62 - 1), BLOBS, BLOBS, HEADERS), max_size=6),
 )
 BATCHES = st.builds(
     write_batch,

@@ -7,7 +7,7 @@ from functools import partial
 from kafka_records.message_and_offset import v0, v1
 from kipwire.codec.wire import new
 from kipwire.errors import DecodeError, EncodeError
-from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
+from kipwire.records.checks import NO_TIMESTAMP, TIMESTAMP_TYPES, expect_one_of, no_such_timestamp, ordered_records
 from kipwire.records.compression import (
     COMPRESSIONS,
     CompressedDataError,
@@ -176,7 +176,8 @@ def write_message_set(
         max_timestamp: of a compressed entry; by default the highest of the records, in milliseconds since 1970.
 
     Raises:
-        EncodeError: a value does not fit its field, the offsets do not ascend, or the format cannot hold it.
+        EncodeError: a value does not fit its field, the offsets do not ascend, a timestamp is below -1, or the format
+            cannot hold it.
         MissingExtraError: the codec needs cramjam, which is not installed.
     """
     if magic not in (0, 1):
@@ -191,6 +192,8 @@ def write_message_set(
         if magic == 0 and record.timestamp != -1:
             reason = "magic 0 has no timestamps; give -1"
             raise EncodeError("RecordBatch", magic, f"records[{index}].timestamp", reason)
+        if record.timestamp < NO_TIMESTAMP:
+            raise no_such_timestamp(records, magic)
     is_append_time = timestamp_type == "LogAppendTime"
     if compression == "none":
         return b"".join(_entry(magic, record, is_append_time) for record in records)
