@@ -59,7 +59,8 @@ def producer_states(draw: st.DrawFn) -> dict[str, Any]:
 def test_batches_are_read_as_they_were_written(
     records: list[Record], codec: Any, back: int, more: int, data: st.DataObject
 ) -> None:
-    fields = data.draw(producer_states()) | {
+    fields: dict[str, Any] = {
+        **data.draw(producer_states()),
         "partition_leader_epoch": data.draw(INT32),
         "base_offset": records[0].offset - back,
     }

@@ -60,7 +60,7 @@ WRONG_VALUES: dict[str, tuple[Callable[[], object], str, str]] = {
     ),
     "producer id without a sequence number": (
         lambda: write_batch(RECORDS, producer_id=7, producer_epoch=0), "base_sequence",
-        "-1 is negative; producer id 7 needs one",
+        "is -1, but producer id 7 needs one",
     ),
     "timestamp before 1970": (
         lambda: write_batch([RECORDS[0], Record(offset=99, timestamp=-2)]), "records[1].timestamp",

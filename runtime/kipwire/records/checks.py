@@ -54,7 +54,9 @@ def ordered_records(records: Iterable[Record], magic: int) -> list[Record]:
 
 def no_such_timestamp(records: Iterable[Record], magic: int) -> EncodeError:
     """The error about the first record with a timestamp below -1, which Kafka's builder refuses."""
-    index, timestamp = next((i, record.timestamp) for i, record in enumerate(records) if record.timestamp < NO_TIMESTAMP)
+    index, timestamp = next(
+        (i, record.timestamp) for i, record in enumerate(records) if record.timestamp < NO_TIMESTAMP
+    )
     reason = f"{shown(timestamp)} is before 1970; give 0 or more, or -1 for none"
     return EncodeError("RecordBatch", magic, f"records[{index}].timestamp", reason)
 
@@ -74,7 +76,7 @@ def expect_producer(
     elif producer_id != _NO_PRODUCER and producer_epoch == _NO_PRODUCER:
         name, reason = "producer_epoch", f"producer id {shown(producer_id)} needs one"
     elif producer_id != _NO_PRODUCER and not is_control and base_sequence < 0:
-        name, reason = "base_sequence", f"{shown(base_sequence)} is negative; producer id {shown(producer_id)} needs one"
+        name, reason = "base_sequence", f"is {shown(base_sequence)}, but producer id {shown(producer_id)} needs one"
     if reason:
         raise EncodeError("RecordBatch", 2, name, reason)
 
