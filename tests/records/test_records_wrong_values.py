@@ -9,12 +9,10 @@ import pytest
 
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.record_batch.v2 import RecordBatch as RecordBatchV2
-from kafka_records.records.v2 import Record as RecordLayout
-from kafka_records.records.v2 import Records
 from kipwire import EncodeError, KipwireError, MissingExtraError, native
 from kipwire.codec import checksums
 from kipwire.records import Record, read_batches, write_batch, write_message_set
-from tests.support.subjects.batch_bytes import GOOD, INNER, OLD, RECORDS, read_all, with_bytes
+from tests.support.subjects.batch_bytes import GOOD, INNER, OLD, RECORDS, foreign_batch, read_all, with_bytes
 
 WRONG_VALUES: dict[str, tuple[Callable[[], object], str, str]] = {
     "no base offset": (lambda: write_batch([]), "base_offset", "a batch without records needs one"),
@@ -109,14 +107,10 @@ def test_markers_have_a_producer_and_no_sequence_number() -> None:
     assert next(read_batches(data)).base_sequence == -1
 
 
-@pytest.mark.parametrize("layout", [MessageAndOffset, RecordBatchV2])
-def test_timestamps_before_1970_of_other_writers_are_read(layout: type[MessageAndOffset | RecordBatchV2]) -> None:
-    if layout is MessageAndOffset:
-        data = MessageAndOffset(timestamp=-5).encode()
-    else:
-        section = Records(records=[RecordLayout(timestamp_delta=2)]).encode()
-        data = RecordBatchV2(base_timestamp=-7, records_count=1, records=section).encode()
-    assert read_all(data) == [[Record(offset=0, timestamp=-5)]]
+def test_timestamps_before_1970_of_other_writers_are_read() -> None:
+    record = Record(offset=0, timestamp=-5)
+    for data in (MessageAndOffset(timestamp=-5).encode(), foreign_batch([record])):
+        assert read_all(data) == [[record]]
 
 
 @pytest.mark.skipif(native.in_use, reason="the kernel needs no library for checksums")

@@ -1,3 +1,4 @@
+import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -23,8 +24,13 @@ import org.apache.kafka.common.record.Record;
 import org.apache.kafka.common.record.RecordBatch;
 import org.apache.kafka.common.record.SimpleRecord;
 import org.apache.kafka.common.record.TimestampType;
+import org.apache.kafka.common.utils.BufferSupplier;
 import org.apache.kafka.common.utils.ByteBufferOutputStream;
+import org.apache.kafka.common.utils.PrimitiveRef;
 import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.LogValidator;
 
 /**
  * Prints what Kafka converts records to, one JSON object a line: down as a broker does for old consumers
@@ -234,8 +240,27 @@ public class RecordConversion {
                     builder.appendWithOffset(record.offset(), record);
                 }
             }
-            print("up", label, data, magic, 0, quoted("hex", hex(stream.buffer().flip())));
+            ByteBuffer result = stream.buffer().flip();
+            boolean hasGaps = records.get(records.size() - 1).offset() - records.get(0).offset() >= records.size();
+            if (!appendTime && !hasGaps && !result.equals(produced(data, magic, records.get(0).offset()))) {
+                throw new IllegalStateException("LogValidator differs: " + label);
+            }
+            print("up", label, data, magic, 0, quoted("hex", hex(result)));
         }
+    }
+
+    /** What a broker writes into its log when a producer sends the data; it gives out offsets without gaps. */
+    private static ByteBuffer produced(ByteBuffer data, byte magic, long firstOffset) {
+        MemoryRecords records = MemoryRecords.readableRecords(data.duplicate());
+        CompressionType codec = records.batches().iterator().next().compressionType();
+        LogValidator.MetricsRecorder ignored =
+            (LogValidator.MetricsRecorder) Proxy.newProxyInstance(RecordConversion.class.getClassLoader(),
+                new Class<?>[] {LogValidator.MetricsRecorder.class}, (proxy, method, values) -> null);
+        return new LogValidator(records, PARTITION, Time.SYSTEM, codec, Compression.of(codec).build(), false, magic,
+                TimestampType.CREATE_TIME, Long.MAX_VALUE, Long.MAX_VALUE, RecordBatch.NO_PARTITION_LEADER_EPOCH,
+                AppendOrigin.CLIENT, MetadataVersion.latestTesting())
+            .validateMessagesAndAssignOffsets(PrimitiveRef.ofLong(firstOffset), ignored, BufferSupplier.NO_CACHING)
+            .validatedRecords.buffer();
     }
 
     private static long middleOffset(ByteBuffer data) {
@@ -248,8 +273,8 @@ public class RecordConversion {
 
     private static void print(
             String kind, String label, ByteBuffer data, byte magic, long firstOffset, String result) {
-        System.out.println("{" + String.join(", ", quoted("kind", kind), quoted("label", label), quoted("from", hex(data)),
-            "\"magic\": " + magic, "\"firstOffset\": " + firstOffset, result) + "}");
+        System.out.println("{" + String.join(", ", quoted("kind", kind), quoted("label", label),
+            quoted("from", hex(data)), "\"magic\": " + magic, "\"firstOffset\": " + firstOffset, result) + "}");
     }
 
     private static String quoted(String name, String text) {
