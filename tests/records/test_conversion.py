@@ -163,7 +163,7 @@ LOSSES: dict[str, tuple[bytes, dict[int, list[tuple[str, int]]]]] = {
         write_batch(RECORDS[:1], producer_id=1, producer_epoch=0, is_transactional=True, is_control=True),
         {1: [("control records", 1)], 0: [("control records", 1)]},
     ),
-    "zstd is no matter in markers": (
+    "markers under zstd": (
         write_batch(RECORDS, is_control=True, compression="zstd"),
         {1: [("control records", 2)], 0: [("control records", 2)]},
     ),

@@ -146,7 +146,7 @@ def test_headers_in_compressed_messages_count_among_the_items(items: int, place:
         batch.records  # noqa: B018
 
 
-NO_ENTRIES = {
+NOT_ENTRIES = {
     "a bit without a meaning": (with_crcs(with_bytes(ENTRY, 17, b"\x30")), "attributes", 17, "bits"),
     "another codec": (MessageAndOffset(compression_type=4).encode(), "attributes", 17, "magic 2 has no compression 4"),
     "a checksum": (with_bytes(ENTRY, 57, b"x"), "crc", 12, "but the bytes after it have"),
@@ -157,9 +157,9 @@ NO_ENTRIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NO_ENTRIES)
-def test_what_is_no_message_with_headers_is_refused(name: str) -> None:
-    data, path, offset, reason = NO_ENTRIES[name]
+@pytest.mark.parametrize("name", NOT_ENTRIES)
+def test_bytes_that_are_not_a_message_with_headers_are_refused(name: str) -> None:
+    data, path, offset, reason = NOT_ENTRIES[name]
     with pytest.raises(DecodeError) as caught:
         kip_82(ENTRY + data)
     assert (caught.value.path, caught.value.offset) == (f"batches[1].{path}", len(ENTRY) + offset)
