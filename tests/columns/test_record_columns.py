@@ -22,6 +22,7 @@ from tests.support import native_checks, record_column_checks
 from tests.support.golden_data import lines
 from tests.support.places import DATA
 from tests.support.record_column_checks import batch_of, check_records, rows_of
+from tests.support.subjects.batch_bytes import foreign_batch
 
 SEGMENTS = sorted((DATA / "segments").rglob("*.log"))
 GOLDEN = b"".join(bytes.fromhex(line["hex"]) for line in lines("record-batches"))
@@ -74,14 +75,22 @@ def test_segments_of_a_broker_have_the_same_records_in_columns(
 
 BLOBS = st.none() | st.binary(max_size=200)
 HEADERS = st.lists(st.tuples(st.text(max_size=10), BLOBS), max_size=3)
-RECORDS = st.builds(
-    lambda gaps, parts: [
-        Record(offset=1000 + sum(gaps[: at + 1]), timestamp=timestamp, key=key, value=value, headers=headers)
-        for at, (timestamp, key, value, headers) in enumerate(parts)
-    ],
-    st.lists(st.integers(1, 2**20), min_size=6, max_size=6),
-    st.lists(st.tuples(st.integers(-(2**62), 2**62 - 1), BLOBS, BLOBS, HEADERS), max_size=6),
-)
+
+
+def record_lists(earliest: int) -> st.SearchStrategy[list[Record]]:
+    """Records in the order of their offsets, none with an earlier timestamp."""
+    return st.builds(
+        lambda gaps, parts: [
+            Record(offset=1000 + sum(gaps[: at + 1]), timestamp=timestamp, key=key, value=value, headers=headers)
+            for at, (timestamp, key, value, headers) in enumerate(parts)
+        ],
+        st.lists(st.integers(1, 2**20), min_size=6, max_size=6),
+        st.lists(st.tuples(st.integers(earliest, 2**62 - 1), BLOBS, BLOBS, HEADERS), max_size=6),
+    )
+
+
+RECORDS = record_lists(-1)
+FOREIGN = record_lists(-(2**62)).map(lambda records: foreign_batch(records) if records else b"")
 BATCHES = st.builds(
     write_batch,
     RECORDS,
@@ -104,7 +113,7 @@ def message_set(records: list[Record], magic: Any, compression: Any) -> bytes:
 SETS = st.builds(message_set, RECORDS, st.integers(0, 1), st.sampled_from(CODECS[:4]))
 
 
-@given(parts=st.lists(BATCHES | SETS, max_size=5))
+@given(parts=st.lists(BATCHES | FOREIGN | SETS, max_size=5))
 def test_any_batches_of_all_formats_have_the_same_records_in_columns(parts: list[bytes]) -> None:
     batches = list(read_batches(b"".join(parts)))
     assert columns.decode_records(batches).to_pylist() == rows_of_all(batches)

@@ -11,10 +11,15 @@ from kafka_records.record_batch.v2 import RecordBatch
 from kipgen.commands.inspect.tree import Piece, inspect_message
 from kipwire import Message
 from kipwire.records import heads
+from proposals.compressed_message_set.v2 import CompressedMessageSet
+from proposals.message_and_offset.v2 import Header, MessageAndOffset
 
 KEY = b"a key"
 SMALLEST: list[Message] = [v0.MessageAndOffset(), v1.MessageAndOffset(), RecordBatch()]
 WITH_KEY: list[Message] = [v0.MessageAndOffset(key=KEY), v1.MessageAndOffset(key=KEY)]
+
+
+OF_PROPOSALS: dict[str, Message] = {"kip-82": MessageAndOffset(), "kip-98 draft": CompressedMessageSet()}
 
 
 def fields(message: Message) -> dict[str, Piece]:
@@ -55,3 +60,21 @@ def test_checksum_and_attributes_are_read_from_their_fields(message: Message) ->
     width = found["attributes"].end - form.attributes
     Packer(">b" if width == 1 else ">h").pack_into(data, form.attributes, 5)
     assert form.crc_and_attributes.unpack_from(data, form.crc) == (found["crc"].value, 5)
+
+
+@pytest.mark.parametrize("name", OF_PROPOSALS)
+def test_heads_of_proposed_formats_stand_where_the_specs_say(name: str) -> None:
+    message, form = OF_PROPOSALS[name], heads.MAGIC_2[name]
+    found = fields(message)
+    _, size, _, magic = heads.HEAD.unpack_from(message.encode())
+    assert magic == message.VERSION == 2
+    assert (found[form.size_name].start, found[form.size_name].value) == (heads.SIZE, size)
+    assert size == form.smallest
+    assert (found["crc"].start, found["attributes"].start) == (form.crc, form.attributes)
+    assert form.crc + form.crc_and_attributes.size == found["attributes"].end
+
+
+def test_headers_of_kip_82_stand_after_the_key() -> None:
+    data = MessageAndOffset(key=KEY, headers=[Header(key=7, value=b"x")]).encode()
+    assert data[heads.MAGIC_2["kip-82"].attributes] == heads.HAS_HEADERS
+    assert data[heads.KEYS[1] :].startswith(KEY + bytes.fromhex("00000009 00000007 00000001") + b"x")

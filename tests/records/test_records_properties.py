@@ -42,18 +42,26 @@ def records(draw: st.DrawFn, *, headers: bool = True, timestamps: bool = True, a
     return made
 
 
+@st.composite
+def producer_states(draw: st.DrawFn) -> dict[str, Any]:
+    """Everything that Kafka's builder accepts of a producer."""
+    has_id, is_control = draw(st.booleans()), draw(st.booleans())
+    return {
+        "producer_id": draw(INT64.filter(lambda producer_id: producer_id != -1)) if has_id else -1,
+        "producer_epoch": draw(INT16.filter(lambda epoch: epoch != -1)) if has_id else draw(INT16),
+        "base_sequence": draw(st.integers(0, 2**31 - 1)) if has_id and not is_control else draw(INT32),
+        "is_transactional": has_id and draw(st.booleans()),
+        "is_control": is_control,
+    }
+
+
 @given(records=records(at_least=1), codec=CODECS, back=st.integers(0, 1000), more=st.integers(0, 1000), data=st.data())
 def test_batches_are_read_as_they_were_written(
     records: list[Record], codec: Any, back: int, more: int, data: st.DataObject
 ) -> None:
-    draw = data.draw
     fields: dict[str, Any] = {
-        "partition_leader_epoch": draw(INT32),
-        "producer_id": draw(INT64),
-        "producer_epoch": draw(INT16),
-        "base_sequence": draw(INT32),
-        "is_transactional": draw(st.booleans()),
-        "is_control": draw(st.booleans()),
+        **data.draw(producer_states()),
+        "partition_leader_epoch": data.draw(INT32),
         "base_offset": records[0].offset - back,
     }
     end = records[-1].offset - fields["base_offset"] + more

@@ -20,12 +20,18 @@ class Aborted(NamedTuple):
 
 
 def data_batch(offset: int, producer: int = -1, *, transactional: bool = True) -> bytes:
-    return write_batch([Record(offset=offset)], producer_id=producer, is_transactional=transactional)
+    return write_batch(
+        [Record(offset=offset)],
+        producer_id=producer,
+        producer_epoch=0,
+        base_sequence=0,
+        is_transactional=transactional,
+    )
 
 
 def marker(offset: int, producer: int, key: bytes) -> bytes:
     record = Record(offset=offset, key=key, value=MARKER)
-    return write_batch([record], producer_id=producer, is_transactional=True, is_control=True)
+    return write_batch([record], producer_id=producer, producer_epoch=0, is_transactional=True, is_control=True)
 
 
 def shown(*batches: bytes, aborted: list[Aborted]) -> list[int]:
@@ -66,7 +72,7 @@ def test_batches_before_the_aborted_transaction_are_shown() -> None:
 
 
 def test_control_batch_without_records_ends_nothing() -> None:
-    emptied = write_batch([], base_offset=1, producer_id=1, is_transactional=True, is_control=True)
+    emptied = write_batch([], base_offset=1, producer_id=1, producer_epoch=0, is_transactional=True, is_control=True)
     assert shown(data_batch(0, 1), emptied, data_batch(2, 1), aborted=[Aborted(1, 0)]) == []
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
+from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.record_batch.v2 import RecordBatch as RecordBatchV2
 from kipwire import EncodeError, KipwireError, MissingExtraError, native
 from kipwire.codec import checksums
 from kipwire.records import Record, read_batches, write_batch, write_message_set
-from tests.support.subjects.batch_bytes import GOOD, INNER, OLD, RECORDS, read_all, with_bytes
+from tests.support.subjects.batch_bytes import GOOD, INNER, OLD, RECORDS, foreign_batch, read_all, with_bytes
 
 WRONG_VALUES: dict[str, tuple[Callable[[], object], str, str]] = {
     "no base offset": (lambda: write_batch([]), "base_offset", "a batch without records needs one"),
@@ -45,7 +46,28 @@ WRONG_VALUES: dict[str, tuple[Callable[[], object], str, str]] = {
     "unknown timestamp type": (
         lambda: write_batch(RECORDS, timestamp_type="NoTimestampType"), "timestamp_type", "it has CreateTime, "
     ),
-    "producer id too large": (lambda: write_batch(RECORDS, producer_id=2**63), "producer_id", "out of range"),
+    "producer id too large": (
+        lambda: write_batch(RECORDS, producer_id=2**63, producer_epoch=0, base_sequence=0), "producer_id",
+        "out of range",
+    ),
+    "transaction of nobody": (
+        lambda: write_batch(RECORDS, is_transactional=True), "producer_id", "a transactional batch needs one"
+    ),
+    "producer id without an epoch": (
+        lambda: write_batch(RECORDS, producer_id=7, base_sequence=0), "producer_epoch", "producer id 7 needs one"
+    ),
+    "producer id without a sequence number": (
+        lambda: write_batch(RECORDS, producer_id=7, producer_epoch=0), "base_sequence",
+        "is -1, but producer id 7 needs one",
+    ),
+    "timestamp before 1970": (
+        lambda: write_batch([RECORDS[0], Record(offset=99, timestamp=-2)]), "records[1].timestamp",
+        "-2 is before 1970; give 0 or more, or -1 for none",
+    ),
+    "timestamp before 1970 in magic 1": (
+        lambda: write_message_set([Record(offset=9, timestamp=-(2**63))], magic=1), "records[0].timestamp",
+        "-9223372036854775808 is before 1970",
+    ),
     "headers in magic 1": (
         lambda: write_message_set(RECORDS, magic=1), "records[0].headers", "magic 1 has no headers"
     ),
@@ -78,6 +100,17 @@ def test_wrong_values_have_a_place(name: str) -> None:
         call()
     assert caught.value.path == path
     assert reason in caught.value.reason
+
+
+def test_markers_have_a_producer_and_no_sequence_number() -> None:
+    data = write_batch([OLD[0]], producer_id=7, producer_epoch=0, is_transactional=True, is_control=True)
+    assert next(read_batches(data)).base_sequence == -1
+
+
+def test_timestamps_before_1970_of_other_writers_are_read() -> None:
+    record = Record(offset=0, timestamp=-5)
+    for data in (MessageAndOffset(timestamp=-5).encode(), foreign_batch([record])):
+        assert read_all(data) == [[record]]
 
 
 @pytest.mark.skipif(native.in_use, reason="the kernel needs no library for checksums")

@@ -25,10 +25,21 @@ def fetch_jars(
     """
     names = list(artifacts)
     place = folder / version
+    _copy(place, version, names, group, "-DexcludeTransitive=true")
+    return {name: place / f"{name}-{version}.jar" for name in names}
+
+
+def fetch_class_path(folder: Path, version: str, artifacts: Iterable[str]) -> list[Path]:
+    """The jars of a release of Kafka with everything that they need at run time."""
+    place = folder / version
+    _copy(place, version, list(artifacts), "org.apache.kafka", "-DincludeScope=runtime")
+    return sorted(place.glob("*.jar"))
+
+
+def _copy(place: Path, version: str, names: list[str], group: str, option: str) -> None:
     place.mkdir(parents=True, exist_ok=True)
     project = place / "pom.xml"
     project.write_text(_PROJECT.format("".join(_DEPENDENCY.format(group, name, version) for name in names)))
     command = ["mvn", "--quiet", "--batch-mode", "--file", str(project), "dependency:copy-dependencies"]
-    command += ["-DexcludeTransitive=true", f"-DoutputDirectory={place}"]
+    command += [option, f"-DoutputDirectory={place}"]
     subprocess.run(command, check=True, timeout=300)
-    return {name: place / f"{name}-{version}.jar" for name in names}

@@ -4,6 +4,8 @@ Needs `pip install kipwire[records]` for the checksum of batches of magic 2, and
 """
 
 from kipwire.records.control import ControlRecord, control_record
+from kipwire.records.converting import Converted, down_convert, up_convert
+from kipwire.records.losses import Loss
 from kipwire.records.message_sets import write_message_set
 from kipwire.records.messages import PartitionRecords, partitions
 from kipwire.records.model import Record, RecordBatch
@@ -17,14 +19,18 @@ __all__ = [
     "MAX_DECOMPRESSED_SIZE",
     "MAX_ITEMS",
     "ControlRecord",
+    "Converted",
+    "Loss",
     "PartitionRecords",
     "Record",
     "RecordBatch",
     "control_record",
+    "down_convert",
     "partitions",
     "read_batches",
     "read_committed",
     "read_segment",
+    "up_convert",
     "with_offsets",
     "write_batch",
     "write_message_set",

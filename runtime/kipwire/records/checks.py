@@ -1,4 +1,4 @@
-"""What is seen to before anything is written."""
+"""What is checked before anything is written."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+NO_TIMESTAMP = -1
+_NO_PRODUCER = -1
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
 
@@ -48,6 +50,35 @@ def ordered_records(records: Iterable[Record], magic: int) -> list[Record]:
             reason = f"{following.offset} is not above {one.offset}; offsets must ascend"
             raise EncodeError("RecordBatch", magic, f"records[{index}].offset", reason)
     return records
+
+
+def no_such_timestamp(records: Iterable[Record], magic: int) -> EncodeError:
+    """The error about the first record with a timestamp below -1, which Kafka's builder refuses."""
+    index, timestamp = next(
+        (i, record.timestamp) for i, record in enumerate(records) if record.timestamp < NO_TIMESTAMP
+    )
+    reason = f"{shown(timestamp)} is before 1970; give 0 or more, or -1 for none"
+    return EncodeError("RecordBatch", magic, f"records[{index}].timestamp", reason)
+
+
+def expect_producer(
+    producer_id: int, producer_epoch: int, base_sequence: int, *, is_transactional: bool, is_control: bool
+) -> None:
+    """Check that the state of a producer is whole, by the rules of Kafka's builder.
+
+    Raises:
+        EncodeError: a transactional batch has no producer id, or a producer id comes without an epoch, or without a
+            sequence number that only control batches do not have.
+    """
+    name = reason = ""
+    if is_transactional and producer_id == _NO_PRODUCER:
+        name, reason = "producer_id", "a transactional batch needs one"
+    elif producer_id != _NO_PRODUCER and producer_epoch == _NO_PRODUCER:
+        name, reason = "producer_epoch", f"producer id {shown(producer_id)} needs one"
+    elif producer_id != _NO_PRODUCER and not is_control and base_sequence < 0:
+        name, reason = "base_sequence", f"is {shown(base_sequence)}, but producer id {shown(producer_id)} needs one"
+    if reason:
+        raise EncodeError("RecordBatch", 2, name, reason)
 
 
 def _type(value: Any) -> str:

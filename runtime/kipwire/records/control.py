@@ -81,6 +81,14 @@ def control_type(record: Record) -> ControlType:
     return _TYPES[type_id][0] if 0 <= type_id < len(_TYPES) else "UNKNOWN"
 
 
+def end_marker_key(type_: Literal["ABORT", "COMMIT"]) -> bytes:
+    """The key of a control record that ends a transaction."""
+    from kafka_messages.control_record_type_schema.v0 import ControlRecordTypeSchema
+
+    type_id = next(number for number, (name, _) in enumerate(_TYPES) if name == type_)
+    return _version.pack(ControlRecordTypeSchema.VERSION) + ControlRecordTypeSchema(type=type_id).encode()
+
+
 def _type_id(record: Record) -> int:
     from kafka_messages.control_record_type_schema.v0 import ControlRecordTypeSchema
 

@@ -12,7 +12,10 @@ SIZE_END = 12
 MAGIC = 16
 
 KEYS = (22, 30)
-"""Of magic 0 and 1: the first byte of the key, after its length; the length of the value follows it."""
+"""Of magic 0 and 1: the first byte of the key, after its length; the length of the value follows it. KIP-82's entries
+have theirs where magic 1 has it, and headers between key and value if `HAS_HEADERS` is set."""
+HAS_HEADERS = 0x10
+"""In the attributes of an entry of KIP-82."""
 
 LAST_OFFSET_DELTA = 23
 """Of magic 2, as are these."""
@@ -38,4 +41,11 @@ FORMATS = (
     Format("message_size", 22, 12, 17, Packer(">Ixb")),
     Format("batch_length", 49, 17, 21, Packer(">Ih")),
 )
-"""By magic."""
+"""By magic, as Kafka released them."""
+
+MAGIC_2 = {
+    "kafka": FORMATS[2],
+    "kip-82": Format("message_size", 22, 12, 17, Packer(">Ixb")),
+    "kip-98 draft": Format("length", 33, 12, 17, Packer(">Ixh")),
+}
+"""What Kafka released with magic 2, and what was proposed with it."""

@@ -9,6 +9,8 @@ from kipwire.errors import DecodeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kipwire.messages import Message
 
     M = TypeVar("M", bound=Message)
@@ -42,9 +44,15 @@ def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:
         if error.path != "crc":
             raise
         at = error.offset
-        checksum = crc32c if cls.VERSION == 2 else crc32
+        checksum = _checksum(cls)
         given, right = data[at : at + 4], checksum(data[at + 4 :]).to_bytes(4, "big")
         if check_crcs:
             reason = f"is 0x{given.hex()}, but the bytes after it have 0x{right.hex()}"
             raise DecodeError(error.message, error.version, error.path, at, reason) from None
     return cls.decode(data[:at] + right + data[at + 4 :])
+
+
+def _checksum(cls: type[Message]) -> Callable[[bytes], int]:
+    """What computes the checksum of a format."""
+    algorithm = next(field.algorithm for field in cls.FIELDS if field.role == "checksum")
+    return crc32c if algorithm == "crc32c" else crc32

@@ -1,13 +1,18 @@
-"""Magic 0 and 1: entries of message sets, of Kafka before 0.11. An entry is a message, or a compressed set of them."""
+"""Magic 0 and 1: entries of message sets, of Kafka before 0.11. An entry is a message, or a compressed set of them.
+
+KIP-82's version 43 proposes such entries with headers, as magic 2.
+"""
 
 from __future__ import annotations
 
 from functools import partial
+from struct import Struct as Packer
+from struct import error as StructError  # noqa: N812
 
 from kafka_records.message_and_offset import v0, v1
 from kipwire.codec.wire import new
 from kipwire.errors import DecodeError, EncodeError
-from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
+from kipwire.records.checks import NO_TIMESTAMP, TIMESTAMP_TYPES, expect_one_of, no_such_timestamp, ordered_records
 from kipwire.records.compression import (
     COMPRESSIONS,
     CompressedDataError,
@@ -16,7 +21,7 @@ from kipwire.records.compression import (
     lz4_from_magic_0,
     lz4_to_magic_0,
 )
-from kipwire.records.heads import FORMATS, KEYS, MAGIC, SIZE, SIZE_END
+from kipwire.records.heads import FORMATS, HAS_HEADERS, KEYS, MAGIC, SIZE, SIZE_END
 from kipwire.records.locations import decode
 from kipwire.records.model import Record, RecordBatch
 
@@ -28,11 +33,16 @@ if TYPE_CHECKING:
     from kipwire.records.compression import Compression
     from kipwire.records.limits import Limits
     from kipwire.records.locations import Location
-    from kipwire.records.model import TimestampType
+    from kipwire.records.model import Header, TimestampType
+    from proposals.message_and_offset import v2 as kip_82
 
-    Entry = v0.MessageAndOffset | v1.MessageAndOffset
+    Entry = v0.MessageAndOffset | v1.MessageAndOffset | kip_82.MessageAndOffset
 
-_LAYOUTS: tuple[type[Entry], type[Entry]] = (v0.MessageAndOffset, v1.MessageAndOffset)
+_LAYOUTS = (v0.MessageAndOffset, v1.MessageAndOffset)
+_format = FORMATS[0]
+"""The positions in it are those of all entries."""
+_SIZE = Packer(">i")
+_HEADER = Packer(">Ii")
 _CODECS = COMPRESSIONS[:4]
 """What came before zstd."""
 
@@ -43,15 +53,56 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
     Raises:
         DecodeError: they are not an entry.
     """
-    magic = data[MAGIC]
-    crc, attributes = FORMATS[magic].crc_and_attributes.unpack_from(data, FORMATS[magic].crc)
+    return _read(_LAYOUTS[data[MAGIC]], data, location, check_crcs=check_crcs, limits=limits)
+
+
+def read_kip_82(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
+    """The entry of KIP-82 that all of the bytes hold.
+
+    Raises:
+        DecodeError: they are not an entry.
+    """
+    from proposals.message_and_offset.v2 import MessageAndOffset  # here, since few logs need it
+
+    if _has_more_items(data, limits.items):
+        raise location.error(MessageAndOffset.VERSION, "headers", KEYS[1], limits.too_many)
+    return _read(MessageAndOffset, data, location, check_crcs=check_crcs, limits=limits)
+
+
+def _has_more_items(data: bytes, most: int) -> bool:
+    """Whether an entry of KIP-82 has more headers than fit beside its record; the count ends where there are none."""
+    if len(data) <= _HEADER.size * most:
+        return False
+    count = 1
     try:
-        entry: Entry = decode(_LAYOUTS[magic], data, check_crcs=check_crcs)
+        if not data[_format.attributes] & HAS_HEADERS:
+            return False
+        (key_size,) = _SIZE.unpack_from(data, KEYS[1] - _SIZE.size)
+        pos = KEYS[1] + max(key_size, 0)
+        (size,) = _SIZE.unpack_from(data, pos)
+        pos += _SIZE.size
+        end = min(pos + size, len(data))
+        while pos < end and count <= most:
+            _, size = _HEADER.unpack_from(data, pos)
+            if size < 0:
+                return False
+            pos += _HEADER.size + size
+            count += 1
+    except (IndexError, StructError):
+        return False
+    return count > most
+
+
+def _read(layout: type[Entry], data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
+    magic = layout.VERSION
+    crc, attributes = _format.crc_and_attributes.unpack_from(data, _format.crc)
+    try:
+        entry: Entry = decode(layout, data, check_crcs=check_crcs)
     except DecodeError as error:
         raise location.error(magic, error.path, error.offset, error.reason) from None
     if entry.compression_type >= len(_CODECS):
         reason = f"magic {magic} has no compression {entry.compression_type}; it has 0 to {len(_CODECS) - 1}"
-        raise location.error(magic, "attributes", FORMATS[magic].attributes, reason)
+        raise location.error(magic, "attributes", _format.attributes, reason)
     is_plain = entry.compression_type == 0
     batch = new(RecordBatch)
     if is_plain:
@@ -77,7 +128,7 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
 
 
 def _timestamp(entry: Entry) -> int:
-    return entry.timestamp if isinstance(entry, v1.MessageAndOffset) else -1
+    return -1 if isinstance(entry, v0.MessageAndOffset) else entry.timestamp
 
 
 def _timestamp_type(entry: Entry) -> TimestampType:
@@ -86,8 +137,19 @@ def _timestamp_type(entry: Entry) -> TimestampType:
     return "LogAppendTime" if entry.timestamp_type else "CreateTime"
 
 
+def _headers(entry: Entry) -> list[Header]:
+    """The headers of an entry; KIP-82's keys as the KIP prints them, such as 0x00100010."""
+    if isinstance(entry, _LAYOUTS):
+        return []
+    return [(f"0x{header.key:08x}", header.value) for header in entry.headers]
+
+
 def _plain_record(entry: Entry) -> list[Record]:
-    return [Record(offset=entry.offset, timestamp=_timestamp(entry), key=entry.key, value=entry.value)]
+    return [_record(entry, entry.offset, _timestamp(entry))]
+
+
+def _record(entry: Entry, offset: int, timestamp: int) -> Record:
+    return Record(offset=offset, timestamp=timestamp, key=entry.key, value=entry.value, headers=_headers(entry))
 
 
 def _compressed_records(wrapper: Entry, location: Location, *, check_crcs: bool, limits: Limits) -> list[Record]:
@@ -98,17 +160,12 @@ def _compressed_records(wrapper: Entry, location: Location, *, check_crcs: bool,
     """
     data = _inner_bytes(wrapper, location, limits)
     entries = _inner_entries(wrapper, data, location, check_crcs=check_crcs, limits=limits)
-    # Of magic 1, offsets inside are relative, and the wrapper has that of the last one. Java leaves them as they are
+    # Since magic 1, offsets inside are relative, and the wrapper has that of the last one. Java leaves them as they are
     # where a producer did not set the wrapper's.
-    base_offset = max(wrapper.offset - entries[-1].offset, 0) if wrapper.VERSION == 1 else 0
+    base_offset = max(wrapper.offset - entries[-1].offset, 0) if wrapper.VERSION else 0
     append_time = _timestamp(wrapper) if _timestamp_type(wrapper) == "LogAppendTime" else None
     return [
-        Record(
-            offset=base_offset + entry.offset,
-            timestamp=_timestamp(entry) if append_time is None else append_time,
-            key=entry.key,
-            value=entry.value,
-        )
+        _record(entry, base_offset + entry.offset, _timestamp(entry) if append_time is None else append_time)
         for entry in entries
     ]
 
@@ -128,34 +185,40 @@ def _inner_bytes(wrapper: Entry, location: Location, limits: Limits) -> bytes:
 
 def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> list[Entry]:
     """The entries inside of a compressed one, at least one."""
-    magic, at = wrapper.VERSION, _value_at(wrapper)
+    magic, layout = wrapper.VERSION, type(wrapper)
     entries: list[Entry] = []
-    pos = 0
+    items = pos = 0
     while pos < len(data):
-        if len(entries) == limits.items:
-            raise location.error(magic, "value", at, limits.too_many)
+        if items >= limits.items:
+            raise location.error(magic, "value", _value_at(wrapper), limits.too_many)
         path = f"records[{len(entries)}]"
         end = pos + SIZE_END + int.from_bytes(data[pos + SIZE : pos + SIZE_END], "big", signed=True)
         if not pos < end <= len(data):
             end = len(data)  # the size is wrong, which the reader of the record format will report
         try:
-            entry = decode(_LAYOUTS[magic], data[pos:end], check_crcs=check_crcs)
+            inner = data[pos:end]
+            if layout not in _LAYOUTS and _has_more_items(inner, limits.items - items):
+                raise DecodeError(layout.NAME, magic, "headers", KEYS[1], limits.too_many)
+            entry = decode(layout, inner, check_crcs=check_crcs)
             if entry.compression_type:
                 reason = "a message inside of a compressed one may not be compressed itself"
-                raise DecodeError(entry.NAME, magic, "attributes", FORMATS[magic].attributes, reason)
+                raise DecodeError(entry.NAME, magic, "attributes", _format.attributes, reason)
         except DecodeError as error:
             where = f"at byte {pos + error.offset} of the {len(data)} that the value decompresses to"
-            raise location.error(magic, f"{path}.{error.path}", at, f"{error.reason} ({where})") from None
+            reason, at = f"{error.reason} ({where})", _value_at(wrapper)
+            raise location.error(magic, f"{path}.{error.path}", at, reason) from None
         entries.append(entry)
+        items += 1 + len(getattr(entry, "headers", ()))
         pos = end
     if not entries:
-        raise location.error(magic, "value", at, "a compressed entry has at least one record in its value")
+        reason = "a compressed entry has at least one record in its value"
+        raise location.error(magic, "value", _value_at(wrapper), reason)
     return entries
 
 
 def _value_at(wrapper: Entry) -> int:
-    """Where the value of an entry starts."""
-    return KEYS[wrapper.VERSION] + len(wrapper.key or b"") + 4
+    """Where the value of an entry starts; it goes on to the end."""
+    return wrapper.encoded_size() - len(wrapper.value or b"")
 
 
 def write_message_set(
@@ -176,7 +239,8 @@ def write_message_set(
         max_timestamp: of a compressed entry; by default the highest of the records, in milliseconds since 1970.
 
     Raises:
-        EncodeError: a value does not fit its field, the offsets do not ascend, or the format cannot hold it.
+        EncodeError: a value does not fit its field, the offsets do not ascend, a timestamp is below -1, or the format
+            cannot hold it.
         MissingExtraError: the codec needs cramjam, which is not installed.
     """
     if magic not in (0, 1):
@@ -191,6 +255,8 @@ def write_message_set(
         if magic == 0 and record.timestamp != -1:
             reason = "magic 0 has no timestamps; give -1"
             raise EncodeError("RecordBatch", magic, f"records[{index}].timestamp", reason)
+        if record.timestamp < NO_TIMESTAMP:
+            raise no_such_timestamp(records, magic)
     is_append_time = timestamp_type == "LogAppendTime"
     if compression == "none":
         return b"".join(_entry(magic, record, is_append_time) for record in records)

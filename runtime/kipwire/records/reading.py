@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipwire.records import message_sets, record_batches
-from kipwire.records.heads import FORMATS, HEAD, MAGIC, SIZE, SIZE_END
+from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END
 from kipwire.records.limits import Limits
 from kipwire.records.locations import Location
 
@@ -11,8 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from mmap import mmap
+    from typing import Literal
 
     from kipwire.records.model import RecordBatch
+
+    MagicTwo = Literal["kafka", "kip-82", "kip-98 draft"]
 
 MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
 """Bytes that a batch may decompress to by default: 64 times what Java's producer puts into one by default,
@@ -31,6 +34,7 @@ _SMALLEST = min(one.smallest for one in FORMATS)
 def read_batches(
     data: bytes | bytearray | memoryview | mmap,
     *,
+    magic_2: MagicTwo = "kafka",
     check_crcs: bool = True,
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_items: int = MAX_ITEMS,
@@ -43,6 +47,8 @@ def read_batches(
 
     Args:
         data: the buffer; only one batch of it is copied at a time.
+        magic_2: the format of batches with magic 2: "kafka" for what was released, "kip-82" for the messages with
+            headers of KIP-82's version 43, "kip-98 draft" for the message sets of that draft. The bytes do not say.
         check_crcs: whether a wrong checksum is an error.
         max_decompressed_size: bytes that the records of one batch may decompress to.
         max_items: records and headers, counted together, that one batch may have.
@@ -50,7 +56,10 @@ def read_batches(
     Raises:
         DecodeError: bytes are not a batch; the path says which one, the offset counts from the start of the buffer.
         MissingExtraError: there are batches of magic 2, and google-crc32c is not installed.
+        ValueError: `magic_2` is another text.
     """
+    if magic_2 not in MAGIC_2:
+        raise ValueError(f"{magic_2!r} is not a format with magic 2; give one of {', '.join(MAGIC_2)}")
     if type(data) is bytes:
         whole, end = data, len(data)
 
@@ -65,7 +74,7 @@ def read_batches(
             return bytes(view[start : start + size])
 
     limits = Limits(max_decompressed_size, max_items)
-    return batches_in(take, 0, end, check_crcs=check_crcs, limits=limits)
+    return batches_in(take, 0, end, magic_2=magic_2, check_crcs=check_crcs, limits=limits)
 
 
 def batches_in(
@@ -75,10 +84,13 @@ def batches_in(
     *,
     check_crcs: bool,
     limits: Limits,
+    magic_2: MagicTwo = "kafka",
     max_batch_size: int | None = None,
     file: str | None = None,
 ) -> Iterator[RecordBatch]:
     """The batches from `start` to `end` of what `take` gives bytes of, by position and size."""
+    forms = (*FORMATS[:2], MAGIC_2[magic_2])
+    readers = (message_sets.read, message_sets.read, _reader(magic_2))
     number = 0
     while end - start >= SIZE_END:
         location = Location(number, start, file)
@@ -86,12 +98,13 @@ def batches_in(
         is_whole = len(head) == HEAD.size
         _, size, _, magic = HEAD.unpack(head if is_whole else head.ljust(HEAD.size, b"\0"))
         if size < _SMALLEST:
-            raise location.error(2, "batch_length", SIZE, f"{size} bytes are not a batch; the smallest has {_SMALLEST}")
+            reason = f"{size} bytes are not a batch; the smallest has {_SMALLEST}"
+            raise location.error(2, forms[2].size_name, SIZE, reason)
         if not is_whole:
             return
         if not 0 <= magic <= 2:
             raise location.error(magic, "magic", MAGIC, f"unknown message format {magic}; known are 0, 1 and 2")
-        form = FORMATS[magic]
+        form = forms[magic]
         if size < form.smallest:
             reason = f"{size} bytes are not a batch of magic {magic}; the smallest has {form.smallest}"
             raise location.error(magic, form.size_name, SIZE, reason)
@@ -102,7 +115,17 @@ def batches_in(
         data = take(start, size) if size <= end - start else b""
         if len(data) < size:  # cut short, or a file that has become shorter
             return
-        read = record_batches.read if magic == 2 else message_sets.read
-        yield read(data, location, check_crcs=check_crcs, limits=limits)
+        yield readers[magic](data, location, check_crcs=check_crcs, limits=limits)
         start += size
         number += 1
+
+
+def _reader(magic_2: MagicTwo) -> Callable[..., RecordBatch]:
+    """What reads batches of magic 2."""
+    if magic_2 == "kafka":
+        return record_batches.read
+    if magic_2 == "kip-82":
+        return message_sets.read_kip_82
+    from kipwire.records import draft_sets  # here, since few logs need its classes
+
+    return draft_sets.read

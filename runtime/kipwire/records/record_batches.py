@@ -8,7 +8,14 @@ from operator import attrgetter
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipwire.codec.wire import new
 from kipwire.errors import DecodeError, EncodeError
-from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
+from kipwire.records.checks import (
+    NO_TIMESTAMP,
+    TIMESTAMP_TYPES,
+    expect_one_of,
+    expect_producer,
+    no_such_timestamp,
+    ordered_records,
+)
 from kipwire.records.compression import COMPRESSIONS, CompressedDataError, compress, decompress
 from kipwire.records.heads import FORMATS, RECORDS, RECORDS_COUNT
 from kipwire.records.locations import decode
@@ -136,18 +143,25 @@ def write_batch(
         delete_horizon: milliseconds since 1970; replaces `base_timestamp`.
         partition_leader_epoch: the broker's; -1 from a producer.
         producer_id: of an idempotent producer, or -1.
-        producer_epoch: of an idempotent producer, or -1.
-        base_sequence: the first record's sequence number, or -1.
-        is_transactional: whether the batch is part of a transaction.
+        producer_epoch: of an idempotent producer, or -1; a producer id needs one.
+        base_sequence: the first record's sequence number, or -1; a producer id needs one, except in a control batch.
+        is_transactional: whether the batch is part of a transaction; it needs a producer id.
         is_control: whether the records are control records.
 
     Raises:
-        EncodeError: a value does not fit its field, or the offsets do not ascend.
+        EncodeError: a value does not fit its field, the offsets do not ascend, a timestamp is below -1, or the state
+            of the producer is not whole; Kafka's builder refuses these, too.
         MissingExtraError: google-crc32c is not installed, or cramjam, which the codec needs.
     """
     expect_one_of(compression, COMPRESSIONS, 2, "compression")
     expect_one_of(timestamp_type, TIMESTAMP_TYPES, 2, "timestamp_type")
+    expect_producer(
+        producer_id, producer_epoch, base_sequence, is_transactional=is_transactional, is_control=is_control
+    )
     records = ordered_records(records, 2)
+    timestamps = sorted(map(_timestamp, records))  # mostly so already; then faster than the lowest and the highest
+    if timestamps and timestamps[0] < NO_TIMESTAMP:
+        raise no_such_timestamp(records, 2)
     first, last = (records[0], records[-1]) if records else (None, None)
     if base_offset is None:
         if first is None:
@@ -158,7 +172,7 @@ def write_batch(
     if delete_horizon is not None:
         base_timestamp = delete_horizon
     if max_timestamp is None:
-        max_timestamp = max(map(_timestamp, records), default=-1)
+        max_timestamp = timestamps[-1] if timestamps else NO_TIMESTAMP
     end = last.offset - base_offset if last else 0
     if last_offset_delta is None:
         last_offset_delta = end

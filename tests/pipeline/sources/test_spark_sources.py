@@ -25,6 +25,7 @@ from kipwire.records import Record, read_segment, write_batch
 from kipwire.records.sections import write_section
 from tests.support import golden_data
 from tests.support.places import DATA
+from tests.support.subjects.batch_bytes import foreign_batch
 
 SEGMENTS = DATA / "segments"
 SNAPSHOTS = DATA / "snapshots"
@@ -287,8 +288,8 @@ def test_sequences_and_timestamps_at_their_ends(tmp_path: Path) -> None:
     path = tmp_path / "t-0" / f"{100:020}.log"
     path.parent.mkdir()
     path.write_bytes(
-        write_batch(records, base_sequence=2**31 - 3, producer_id=1, producer_epoch=0)
-        + write_batch(records)
+        foreign_batch(records, base_sequence=2**31 - 3, producer_id=1, producer_epoch=0)
+        + foreign_batch(records)
         + write_batch(last, base_sequence=2**31 - 2, producer_id=1, producer_epoch=0)
     )
     found = found_rows(path, Wanted())

@@ -1,0 +1,235 @@
+"""From one message format to another, as brokers convert for consumers and from producers that know older ones."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from kipwire.errors import EncodeError
+from kipwire.records.losses import losses
+from kipwire.records.message_sets import write_message_set
+from kipwire.records.model import Record
+from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, read_batches
+from kipwire.records.record_batches import write_batch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from mmap import mmap
+    from typing import Literal
+
+    from kipwire.records.losses import Loss
+    from kipwire.records.model import RecordBatch
+    from kipwire.records.reading import MagicTwo
+
+_MOST_TOGETHER = 1 << 20
+"""Bytes of plain messages that become one batch: Kafka's limit of a batch unless topics have another."""
+_MOST_OFFSETS = 1 << 31
+"""Offsets that a batch of magic 2 can span."""
+
+
+class Converted(NamedTuple):
+    """Records in another format, and what that format could not hold."""
+
+    data: bytes
+    lost: list[Loss]
+    """In the order of the batches; empty if nothing is lost."""
+
+
+def down_convert(
+    data: bytes | bytearray | memoryview | mmap,
+    magic: Literal[0, 1],
+    *,
+    first_offset: int = 0,
+    magic_2: MagicTwo = "kafka",
+    check_crcs: bool = True,
+    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
+    max_items: int = MAX_ITEMS,
+) -> Converted:
+    """The batches of a buffer as message sets, for consumers that know no later format; as Kafka's brokers convert.
+
+    Batches of that magic or a lower one stay as they are. The others become message sets with the same compression:
+    one entry for each compressed batch, and one for each record of the others. Control batches and batches without
+    records are left out. Without compression the bytes are Java's.
+
+    Args:
+        data: the buffer; only one batch of it is decoded at a time.
+        magic: the format of the message sets.
+        first_offset: what the consumer asked for; of batches that are converted and not compressed, records before it
+            are left out, and are not reported.
+        magic_2: as for `read_batches`.
+        check_crcs: as for `read_batches`.
+        max_decompressed_size: as for `read_batches`.
+        max_items: as for `read_batches`.
+
+    Raises:
+        DecodeError: bytes are not a batch, or its records are broken.
+        EncodeError: a batch that magic 0 and 1 cannot hold, such as one with zstd; the path says which one.
+        MissingExtraError: google-crc32c is not installed, or cramjam, which a codec needs.
+        ValueError: another magic is asked for, or `magic_2` is another text.
+    """
+    if magic not in (0, 1):
+        raise ValueError(f"cannot convert down to magic {magic!r}; give 0 or 1")
+    batches = read_batches(
+        data,
+        magic_2=magic_2,
+        check_crcs=check_crcs,
+        max_decompressed_size=max_decompressed_size,
+        max_items=max_items,
+    )
+    parts: list[bytes | memoryview] = []
+    lost: list[Loss] = []
+    view = memoryview(data).cast("B")
+    for number, batch in enumerate(batches):
+        if batch.magic <= magic:
+            parts.append(view[batch.position : batch.position + batch.size])
+            continue
+        if batch.compression == "zstd" and not batch.is_control:
+            reason = f"magic {magic} has no zstd; consumers of this batch need magic 2"
+            raise EncodeError("RecordBatch", magic, f"batches[{number}].compression", reason)
+        records = batch.records
+        if batch.compression == "none":
+            records = [record for record in records if record.offset >= first_offset]
+            if batch.records and not records:
+                continue
+        lost += losses(batch, records, number, magic)
+        if records and not batch.is_control:
+            with _in_batch(number, magic):
+                parts.append(_message_set(batch, records, magic))
+    return Converted(b"".join(parts), lost)
+
+
+def up_convert(
+    data: bytes | bytearray | memoryview | mmap,
+    magic: Literal[1, 2],
+    *,
+    magic_2: MagicTwo = "kafka",
+    check_crcs: bool = True,
+    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
+    max_items: int = MAX_ITEMS,
+) -> Converted:
+    """The batches of a buffer in a later format, as Kafka's brokers convert what old producers send.
+
+    Batches of that magic or a higher one stay as they are, except those of proposals, which become Kafka's batches.
+    Every compressed entry of magic 0 or 1 becomes a batch with the same compression. Plain ones that follow each other
+    become one batch, up to 1 MiB of them. Without compression the bytes are Java's.
+
+    Args:
+        data: the buffer; only one batch of it is decoded at a time, and 1 MiB of plain messages.
+        magic: the format to convert to; 2 is Kafka's.
+        magic_2: as for `read_batches`.
+        check_crcs: as for `read_batches`.
+        max_decompressed_size: as for `read_batches`.
+        max_items: as for `read_batches`.
+
+    Raises:
+        DecodeError: bytes are not a batch, or its records are broken.
+        EncodeError: a batch that the later format cannot hold, as one whose offsets do not ascend; the path says which.
+        MissingExtraError: google-crc32c is not installed, or cramjam, which a codec needs.
+        ValueError: another magic is asked for, or `magic_2` is another text.
+    """
+    if magic not in (1, 2):
+        raise ValueError(f"cannot convert up to magic {magic!r}; give 1 or 2")
+    batches = read_batches(
+        data,
+        magic_2=magic_2,
+        check_crcs=check_crcs,
+        max_decompressed_size=max_decompressed_size,
+        max_items=max_items,
+    )
+    parts: list[bytes | memoryview] = []
+    lost: list[Loss] = []
+    view = memoryview(data).cast("B")
+    for number, run in _runs(batches, messages_until=2 if magic_2 == "kip-82" else 1):
+        first, last = run[0], run[-1]
+        if first.magic >= magic and not (first.magic == 2 == magic and magic_2 != "kafka"):
+            parts.append(view[first.position : last.position + last.size])
+            continue
+        for at, batch in enumerate(run, number):
+            lost += losses(batch, batch.records, at, magic)
+        with _in_batch(number, magic):
+            parts.append(_later(run, magic))
+    return Converted(b"".join(parts), lost)
+
+
+def _message_set(batch: RecordBatch, records: Iterable[Record], magic: Literal[0, 1]) -> bytes:
+    """The records of a batch as a message set."""
+    kept = [
+        Record(offset=one.offset, timestamp=one.timestamp if magic else -1, key=one.key, value=one.value)
+        for one in records
+    ]
+    append_time = batch.max_timestamp if magic and batch.timestamp_type == "LogAppendTime" else None
+    return write_message_set(
+        kept,
+        magic=magic,
+        compression=batch.compression,
+        timestamp_type=batch.timestamp_type,
+        max_timestamp=append_time,
+    )
+
+
+def _later(run: list[RecordBatch], magic: Literal[1, 2]) -> bytes:
+    """Batches that become one, in a later format."""
+    first = run[0]
+    records = [record for batch in run for record in batch.records]
+    if magic == 1:
+        return write_message_set(records, magic=1, compression=first.compression)
+    is_append_time = first.timestamp_type == "LogAppendTime"
+    last_offset = max([run[-1].last_offset, *(record.offset for record in records[-1:])])
+    return write_batch(
+        records,
+        compression=first.compression,
+        base_offset=first.base_offset,
+        last_offset_delta=last_offset - first.base_offset,
+        max_timestamp=first.max_timestamp if is_append_time or not records else None,
+        timestamp_type="LogAppendTime" if is_append_time else "CreateTime",
+        producer_id=first.producer_id,
+        producer_epoch=first.producer_epoch,
+        base_sequence=first.base_sequence,
+        is_transactional=first.is_transactional,
+        is_control=first.is_control,
+    )
+
+
+def _runs(batches: Iterable[RecordBatch], *, messages_until: int) -> Iterator[tuple[int, list[RecordBatch]]]:
+    """The batches that become one, with how many there are before: plain messages in a row, every other one by itself.
+
+    Args:
+        batches: in their order.
+        messages_until: the highest magic whose batches are messages if they are not compressed.
+    """
+    run: list[RecordBatch] = []
+    number = 0
+    for at, batch in enumerate(batches):
+        if run and not (batch.magic <= messages_until and _may_follow(run, batch)):
+            yield number, run
+            number, run = at, []
+        run.append(batch)
+    if run:
+        yield number, run
+
+
+def _may_follow(run: list[RecordBatch], batch: RecordBatch) -> bool:
+    """Whether a plain message can be in one batch with those before it."""
+    first, last = run[0], run[-1]
+    return (
+        first.compression == batch.compression == "none"
+        and (first.magic, first.timestamp_type) == (batch.magic, batch.timestamp_type)
+        and (batch.timestamp_type != "LogAppendTime" or first.max_timestamp == batch.max_timestamp)
+        and last.last_offset < batch.base_offset < first.base_offset + _MOST_OFFSETS
+        and batch.position + batch.size - first.position <= _MOST_TOGETHER
+    )
+
+
+@contextmanager
+def _in_batch(number: int, magic: int) -> Iterator[None]:
+    """Names the batch in errors about what is written.
+
+    Raises:
+        EncodeError: one was raised.
+    """
+    try:
+        yield
+    except EncodeError as error:
+        path = f"batches[{number}].{error.path}"
+        raise EncodeError("RecordBatch", magic, path, error.reason) from None
