@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from kipwire.description.paths import Visitor
 from kipwire.description.versions import in_version, struct_in_other_versions
 from kipwire.errors import ConversionError, UnsupportedVersionError, path_text
-from kipwire.structs import Struct
+from kipwire.messages import Message
+from kipwire.structs import Field, Root, Struct
 from kipwire.tools.words import did_you_mean
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipwire.messages import Message
-    from kipwire.structs import Field, Root
 
 M = TypeVar("M", bound="Message")
 

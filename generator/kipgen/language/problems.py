@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from kipgen.language.spec import Location
 from kipwire.tools.printable import printable_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kipgen.language.spec import Location
 
 Severity = Literal["error", "warning"]
 

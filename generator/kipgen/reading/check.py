@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from kipgen.language.problems import Problem, ordered
 from kipgen.language.spec import Location, MessageSpec
 from kipgen.reading import rules
+from kipgen.reading.draft import Draft
 from kipgen.reading.enum_spec import ENUM_SUFFIX, EnumDraft, EnumSpec, is_enum_file, parse_enum
 from kipgen.reading.parse import Parsed, finished, parse
 from kipgen.reading.schema_check import check_schema
 from kipgen.reading.source import Loaded, load, load_bytes
-
-if TYPE_CHECKING:
-    from kipgen.reading.draft import Draft
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kipgen.language.problems import Problem
 from kipgen.language.spec import Location
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 JsonPath = tuple[str | int, ...]
 """The way from the top of a document to a value: keys and list positions."""

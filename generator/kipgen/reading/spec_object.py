@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kipgen.language.printable import control_character
 from kipgen.language.problems import Problem
@@ -11,9 +11,6 @@ from kipgen.language.versions import Versions
 from kipgen.reading.draft import SpecPart
 from kipgen.reading.schema_check import SchemaCheck, limits, out_of_range, shown
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LONGEST_INTEGER = 100
 

@@ -10,6 +10,7 @@ import base64
 import binascii
 import math
 import uuid
+from collections.abc import Callable
 from operator import index
 from typing import Any, TypeVar
 
@@ -17,13 +18,8 @@ from kipwire.description.paths import Visitor
 from kipwire.description.values import check, out_of_range
 from kipwire.description.versions import struct_in_other_versions
 from kipwire.errors import JsonError, shown
+from kipwire.structs import Field, Root, Struct
 from kipwire.types import KINDS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kipwire.structs import Field, Root, Struct
 
 R = TypeVar("R", bound="Root")
 S = TypeVar("S", bound="Struct")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
+from types import ModuleType
+from typing import TypeVar
 
 from kipwire.errors import UnsupportedVersionError
+from kipwire.structs import Root, Struct
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
-    from typing import TypeVar
-
-    from kipwire.structs import Root, Struct
-
-    R = TypeVar("R", bound=Root)
+R = TypeVar("R", bound=Root)
 
 
 def _module(cls: type[Root], version: int) -> ModuleType:

@@ -6,12 +6,9 @@ from typing import NamedTuple, TypeVar
 
 from kipwire.codec.checksums import crc32, crc32c
 from kipwire.errors import DecodeError
+from kipwire.messages import Message
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kipwire.messages import Message
-
-    M = TypeVar("M", bound=Message)
+M = TypeVar("M", bound=Message)
 
 
 class Location(NamedTuple):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
+from typing import Literal
 
 from kafka_records.message_and_offset import v0, v1
 from kipwire.codec.wire import new
@@ -11,26 +13,18 @@ from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_recor
 from kipwire.records.compression import (
     COMPRESSIONS,
     CompressedDataError,
+    Compression,
     compress,
     decompress,
     lz4_from_magic_0,
     lz4_to_magic_0,
 )
 from kipwire.records.heads import FORMATS, KEYS, MAGIC, SIZE, SIZE_END
-from kipwire.records.locations import decode
-from kipwire.records.model import Record, RecordBatch
+from kipwire.records.limits import Limits
+from kipwire.records.locations import Location, decode
+from kipwire.records.model import Record, RecordBatch, TimestampType
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Literal
-
-    from kipwire.records.compression import Compression
-    from kipwire.records.limits import Limits
-    from kipwire.records.locations import Location
-    from kipwire.records.model import TimestampType
-
-    Entry = v0.MessageAndOffset | v1.MessageAndOffset
+Entry = v0.MessageAndOffset | v1.MessageAndOffset
 
 _LAYOUTS: tuple[type[Entry], type[Entry]] = (v0.MessageAndOffset, v1.MessageAndOffset)
 _CODECS = COMPRESSIONS[:4]

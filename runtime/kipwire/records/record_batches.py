@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from operator import attrgetter
 
@@ -9,20 +10,12 @@ from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipwire.codec.wire import new
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
-from kipwire.records.compression import COMPRESSIONS, CompressedDataError, compress, decompress
+from kipwire.records.compression import COMPRESSIONS, CompressedDataError, Compression, compress, decompress
 from kipwire.records.heads import FORMATS, RECORDS, RECORDS_COUNT
-from kipwire.records.locations import decode
-from kipwire.records.model import RecordBatch
+from kipwire.records.limits import Limits
+from kipwire.records.locations import Location, decode
+from kipwire.records.model import Record, RecordBatch, TimestampType
 from kipwire.records.sections import has_more_items, read_section, write_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kipwire.records.compression import Compression
-    from kipwire.records.limits import Limits
-    from kipwire.records.locations import Location
-    from kipwire.records.model import Record, TimestampType
 
 _timestamp: Callable[[Record], int] = attrgetter("timestamp")
 _format = FORMATS[2]

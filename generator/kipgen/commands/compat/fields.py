@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.change import Change, Spot
-from kipgen.commands.compat.wire_items import wire_form
+from kipgen.commands.compat.wire_items import WireItem, WireItems, wire_form
+from kipgen.language.spec import FieldSpec, Location, StructSpec
 from kipgen.language.types import encoding_property
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from kipgen.commands.compat.wire_items import WireItem, WireItems
-    from kipgen.language.spec import FieldSpec, Location, StructSpec
 
 
 @dataclass(frozen=True, slots=True)

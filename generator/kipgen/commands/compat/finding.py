@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.change import versions_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kipgen.commands.compat.rule import CompatRule, Severity
-    from kipgen.language.spec import Location
+from kipgen.commands.compat.rule import CompatRule, Severity
+from kipgen.language.spec import Location
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
+from kipgen.commands.compat.finding import Finding
 from kipgen.commands.compat.text import counts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kipgen.commands.compat.finding import Finding
 
 
 def json_form(findings: Sequence[Finding], messages: int) -> dict[str, object]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.change import Change, Spot, merged
 from kipgen.commands.compat.fields import Owner, Pair, compare_items
 from kipgen.commands.compat.tags import compare_tags
 from kipgen.commands.compat.wire_items import wire_items
+from kipgen.language.spec import MessageSpec
 from kipgen.language.versions import Versions
 from kipgen.resolve.wire import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.language.spec import MessageSpec
 
 
 def compare_messages(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from kipgen.commands.compat.rule import SEVERITIES
+from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.rule import SEVERITIES, Severity
 from kipwire.tools.printable import printable_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from kipgen.commands.compat.finding import Finding
-    from kipgen.commands.compat.rule import Severity
 
 _TITLES = {
     "wire": "WIRE: bytes of released versions change",

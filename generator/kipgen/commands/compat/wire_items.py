@@ -6,14 +6,11 @@ Two items with the same `wire_form` have the same bytes for the same values, eve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kipgen.language.spec import FieldSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.wire_form import PROPERTIES, REST
-
-if TYPE_CHECKING:
-    from kipgen.language.spec import FieldSpec, StructSpec
-    from kipgen.resolve.wire import WireField, WireMessage, WireStruct
+from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
 WireForm = tuple[object, ...]
 """Nested tuples that are equal where the bytes are."""

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from kipgen.reading.enum_spec import ERROR_CODE
+from kipgen.reading.draft import Draft, FieldDraft, SpecPart
+from kipgen.reading.enum_spec import ERROR_CODE, EnumDraft
 from kipgen.reading.rules.examples import ALPHA, enum, field_of, spec
-from kipgen.reading.rules.rule import Finding, enum_rule, field_rule, folder_rule, reading_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.reading.draft import Draft, FieldDraft, SpecPart
-    from kipgen.reading.enum_spec import EnumDraft
-    from kipgen.reading.rules.rule import Folder
+from kipgen.reading.rules.rule import Finding, Folder, enum_rule, field_rule, folder_rule, reading_rule
 
 _INTEGERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
 _ON = '{"value": 1, "name": "ON", "about": "It burns."}'

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from kipgen.language.names import module_name
+from kipgen.reading.draft import SpecPart
 from kipgen.reading.rules.examples import ALPHA, spec
 from kipgen.reading.rules.rule import Entry, Finding, Folder, folder_rule, repeated
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from kipgen.reading.draft import SpecPart
 
 _PARTNERS = {
     "request": "response",

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import field_of, spec
 from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, struct_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 _TAG_1 = field_of("int32", versions="2+", taggedVersions="2+", tag=1)
 _TAG_0 = field_of("int32", versions="2+", taggedVersions="2+", tag=0)
