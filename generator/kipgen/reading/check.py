@@ -67,7 +67,7 @@ def understood(loaded: Loaded) -> Parsed:
 def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
     if loaded.document is not None and is_enum_file(file):
         enum, problems = parse_enum(loaded.document)
-        judged = [problem for rule in rules.ALL if enum for problem in rule.judge_enum(enum, kafka)]
+        judged = [problem for rule in rules.ALL if enum for problem in rule.judge(enum, kafka)]
         return Checked(file, None, ordered([*loaded.problems, *problems, *judged]), enum=enum)
     parsed = understood(loaded)
     if parsed.draft is None:
@@ -139,13 +139,13 @@ def read_folder(
     checked, faults = read_files(path, kafka=kafka, read=read)
     if faults:
         return [], faults
-    entries = tuple(rules.Entry(one.draft, str(Path(one.file).parent)) for one in checked if one.draft is not None)
+    drafts = tuple(one.draft for one in checked if one.draft is not None)
     named = [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in enum_files(path)]
     enums = tuple(one.enum for one in named if one.enum is not None)
     is_complete = all(one.draft is not None and _is_known(one.draft) for one in checked)
     found = [problem for one in (*checked, *named) for problem in one.problems]
     for rule in rules.ALL:
-        found += rule.judge_folder(rules.Folder(entries, is_complete, enums), kafka)
+        found += rule.judge(rules.Folder(drafts, is_complete, enums), kafka)
     return checked, ordered(found)
 
 

@@ -16,7 +16,7 @@ from kipgen.reading.rules import (
     structs,
     tags,
 )
-from kipgen.reading.rules.rule import Entry, Folder, Rule
+from kipgen.reading.rules.rule import Folder, Rule
 
 _MODULES = (
     message,
@@ -37,4 +37,4 @@ _MODULES = (
 ALL = (*reading.RULES, *(rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)))
 """Every rule, in the order in which `kipgen rules` lists them: by module, and in it as they are written."""
 
-__all__ = ["ALL", "Entry", "Folder", "Rule"]
+__all__ = ["ALL", "Folder", "Rule"]
