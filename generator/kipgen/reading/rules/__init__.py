@@ -12,7 +12,6 @@ from kipgen.reading.rules import (
     message,
     package,
     reading,
-    reserved_tags,
     structs,
     tags,
 )
@@ -23,7 +22,6 @@ _MODULES = (
     fields,
     structs,
     tags,
-    reserved_tags,
     defaults,
     encodings,
     enums,
