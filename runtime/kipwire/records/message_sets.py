@@ -20,8 +20,7 @@ from kipwire.records.compression import (
     lz4_to_magic_0,
 )
 from kipwire.records.heads import FORMATS, KEYS, MAGIC, SIZE, SIZE_END
-from kipwire.records.limits import Limits
-from kipwire.records.locations import Location, decode
+from kipwire.records.locations import Limits, Location, decode
 from kipwire.records.model import Record, RecordBatch, TimestampType
 
 Entry = v0.MessageAndOffset | v1.MessageAndOffset

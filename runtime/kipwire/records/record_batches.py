@@ -12,8 +12,7 @@ from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
 from kipwire.records.compression import COMPRESSIONS, CompressedDataError, Compression, compress, decompress
 from kipwire.records.heads import FORMATS, RECORDS, RECORDS_COUNT
-from kipwire.records.limits import Limits
-from kipwire.records.locations import Location, decode
+from kipwire.records.locations import Limits, Location, decode
 from kipwire.records.model import Record, RecordBatch, TimestampType
 from kipwire.records.sections import has_more_items, read_section, write_section
 

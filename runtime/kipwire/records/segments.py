@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from io import BufferedReader
 
 from kipwire.errors import DecodeError
-from kipwire.records.limits import Limits
+from kipwire.records.locations import Limits
 from kipwire.records.model import RecordBatch
 from kipwire.records.reading import MAX_BATCH_SIZE, MAX_DECOMPRESSED_SIZE, MAX_ITEMS, batches_in
 

@@ -75,7 +75,7 @@ def compat(
     if sarif:
         _write_sarif(sarif, findings)
     if as_json:
-        from kipgen.commands.compat.json_form import json_form
+        from kipgen.commands.compat.text import json_form
 
         print(json.dumps(json_form(findings, messages), indent=2))
     elif sarif != "-":

@@ -1,11 +1,44 @@
-"""The rules by which `kipgen compat` judges changes, the worst first."""
+"""The rules by which `kipgen compat` judges changes, the worst first: whom a change breaks, and what to do instead."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
-from kipgen.commands.compat.rule import CompatRule, Revisions
 from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, layout, spec, tagged_field
+
+Severity = Literal["wire", "source", "notice"]
+"""Who is affected: peers that use a released version; code that uses the generated classes; nobody directly."""
+
+SEVERITIES: tuple[Severity, ...] = ("wire", "source", "notice")
+"""From the worst to the mildest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revisions:
+    """Specs before and after, one text a file."""
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompatRule:
+    """One kind of change."""
+
+    id: str
+    severity: Severity
+    summary: str
+    """What is required, or worth knowing."""
+    breaks: str
+    """Whom the change breaks, and why."""
+    instead: str
+    """What to do instead."""
+    good: Revisions
+    bad: Revisions
+    """A change that is this one, and no other of its severity or worse."""
+
 
 _wire = partial(CompatRule, severity="wire")
 _source = partial(CompatRule, severity="source")

@@ -8,8 +8,7 @@ from pathlib import Path, PurePath
 from urllib.parse import quote
 
 from kipgen.commands.compat.finding import Finding
-from kipgen.commands.compat.rule import CompatRule, Severity
-from kipgen.commands.compat.rules import ALL
+from kipgen.commands.compat.rules import ALL, CompatRule, Severity
 from kipgen.language.spec import Location
 
 _LEVELS: dict[Severity, str] = {"wire": "error", "source": "warning", "notice": "note"}
