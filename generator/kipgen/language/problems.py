@@ -34,7 +34,4 @@ class Problem:
 
 def ordered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems by file and location, each once."""
-    unique = dict.fromkeys(problems)
-    return tuple(
-        sorted(unique, key=lambda it: (it.location.file, it.location.line, it.location.column, it.rule, it.text))
-    )
+    return tuple(sorted(dict.fromkeys(problems), key=lambda it: (it.location, it.rule, it.text)))

@@ -101,7 +101,7 @@ def read_files(
     if not files:
         text = f"{fault or 'contains no *.json file'}; give a folder with message specs"
         return [], (Problem(Location(str(path), 1, 1), "", "unreadable", text),)
-    return [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in files], ()
+    return [_read_if_it_ends(file, kafka, read) for file in files], ()
 
 
 def enum_files(path: Path | str) -> list[Path]:
@@ -115,12 +115,10 @@ def read_enums(path: Path | str) -> list[EnumSpec]:
     return sorted((one.spec for one in found if one is not None), key=lambda enum: enum.name)
 
 
-def _can_end(file: Path) -> bool:
-    """Whether reading a file of a folder ends: pipes and devices are read only if they are named."""
-    return file.is_file() or not file.exists()
-
-
-def _endless(file: Path) -> Checked:
+def _read_if_it_ends(file: Path, kafka: bool, read: Reader) -> Checked:
+    """Check one file of a folder; pipes and devices are read only if they are named."""
+    if file.is_file() or not file.exists():
+        return read(file, kafka=kafka)
     text = "is a pipe or a device; a folder of specs may contain only files"
     return Checked(str(file), None, (Problem(Location(str(file), 1, 1), "", "unreadable", text),))
 
@@ -140,7 +138,7 @@ def read_folder(
     if faults:
         return [], faults
     drafts = tuple(one.draft for one in checked if one.draft is not None)
-    named = [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in enum_files(path)]
+    named = [_read_if_it_ends(file, kafka, read) for file in enum_files(path)]
     enums = tuple(one.enum for one in named if one.enum is not None)
     is_complete = all(one.draft is not None and _is_known(one.draft) for one in checked)
     found = [problem for one in (*checked, *named) for problem in one.problems]

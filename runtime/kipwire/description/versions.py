@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from kipwire.errors import UnsupportedVersionError
-from kipwire.structs import Root, Struct
+from kipwire.structs import Field, Root, Struct
 
 R = TypeVar("R", bound=Root)
 
@@ -30,11 +30,11 @@ def in_version(cls: type[R], version: int) -> type[R]:
     return found
 
 
-def struct_in_other_versions(message: type[Root], struct: type[Struct]) -> Iterator[tuple[int, type[Struct]]]:
-    """The classes of the same struct in the message's other versions: first the later ones, then the earlier ones."""
+def fields_of_other_versions(message: type[Root], struct: type[Struct]) -> Iterator[tuple[int, Field]]:
+    """The attributes that a struct has in the message's other versions: first the later ones, then the earlier ones."""
     later = range(message.VERSION + 1, message.MAX_VERSION + 1)
     earlier = range(message.VERSION - 1, message.MIN_VERSION - 1, -1)
     for version in (*later, *earlier):
         other = getattr(_module(message, version), struct.__name__, None)
-        if other is not None:
-            yield version, other
+        for field in other.ATTRIBUTES if other is not None else ():
+            yield version, field

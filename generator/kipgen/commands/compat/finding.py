@@ -38,6 +38,4 @@ class Finding:
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings by file and location."""
-    return tuple(
-        sorted(findings, key=lambda it: (it.location.file, it.location.line, it.location.column, it.rule.id, it.path))
-    )
+    return tuple(sorted(findings, key=lambda it: (it.location, it.rule.id, it.path)))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
 from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, layout, spec, tagged_field
 
 Severity = Literal["wire", "source", "notice"]
 """Who is affected: peers that use a released version; code that uses the generated classes; nobody directly."""
 
-SEVERITIES: tuple[Severity, ...] = ("wire", "source", "notice")
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """From the worst to the mildest."""
 
 
@@ -49,9 +49,8 @@ _BETA = field_of("int32", "Beta")
 _BETA_IN_4 = field_of("int32", "Beta", versions="4+")
 
 
-def _request(more: str = "", *fields: str, valid: str = "0-3") -> str:
-    key = f'"apiKey": 900{more}'
-    return spec(*fields, name="ProbeRequest", type_="request", valid=valid, more=key)
+def _request(more: str = "", valid: str = "0-3") -> str:
+    return spec(name="ProbeRequest", type_="request", valid=valid, more=f'"apiKey": 900{more}')
 
 
 def _change(old: str | tuple[str, ...], new: str | tuple[str, ...]) -> Revisions:
