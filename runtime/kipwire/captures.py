@@ -13,18 +13,14 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kipwire.errors import KipwireError
 from kipwire.types import TYPES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 INDEX, FRAMES = "frames.jsonl", "frames.bin"
 """The two files of a capture; the name of a packed one ends with `PACKED`."""

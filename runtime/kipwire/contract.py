@@ -6,9 +6,7 @@ level is and when one is raised.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kipwire.errors import LevelError
+from kipwire.errors import LevelError
 
 LEVEL = 1
 """What this release's kipgen generates for; raised when generated code needs what earlier releases do not have."""

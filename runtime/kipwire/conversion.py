@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from kipwire.description.paths import Visitor
-from kipwire.description.versions import in_version, struct_in_other_versions
+from kipwire.description.versions import fields_of_other_versions, in_version
 from kipwire.errors import ConversionError, UnsupportedVersionError, path_text
-from kipwire.structs import Struct
+from kipwire.messages import Message
+from kipwire.structs import Field, Root, Struct
 from kipwire.tools.words import did_you_mean
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipwire.messages import Message
-    from kipwire.structs import Field, Root
 
 M = TypeVar("M", bound="Message")
 
@@ -103,7 +97,9 @@ class _Conversion(Visitor):
             if other is not None:
                 values[other.name] = self.field(other, value)
             elif field is None:
-                self.lose(f"no version has a field of this name{did_you_mean(name, _names(target))}")
+                self.lose(
+                    f"no version has a field of this name{did_you_mean(name, [one.name for one in target.ATTRIBUTES])}"
+                )
             elif not field.ignorable and not self.is_default(field, value):
                 self.lose(f"version {self.message.VERSION} has no such field, and it is not ignorable")
             self.path.pop()
@@ -126,11 +122,7 @@ class _Conversion(Visitor):
 
     def foreign(self, name: str, target: type[Struct]) -> Field | None:
         """The field of that name in the nearest of the other versions that have one."""
-        for _, cls in struct_in_other_versions(self.message, target):
-            for field in cls.ATTRIBUTES:
-                if field.name == name:
-                    return field
-        return None
+        return next((field for _, field in fields_of_other_versions(self.message, target) if field.name == name), None)
 
     def is_default(self, field: Field, value: Any) -> bool:
         """Whether a value that is to be dropped is the default of its field, plain or as a message has it."""
@@ -168,7 +160,3 @@ def _unknown_tagged_fields(item: Struct | Mapping[str, Any]) -> dict[int, bytes]
     if isinstance(item, Struct):
         return item._unknown_tagged_fields if item.FLEXIBLE else None
     return item.get("unknown_tagged_fields")
-
-
-def _names(target: type[Struct]) -> list[str]:
-    return [field.name for field in target.ATTRIBUTES]

@@ -11,23 +11,16 @@ and can be merged: parts of a topic are counted apart, in threads or on a cluste
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import chain, filterfalse, groupby, islice
 from operator import add, attrgetter, index
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from kipwire.structs import DEFAULT
+from kipwire.messages import Message
+from kipwire.structs import DEFAULT, Field, Struct
 from kipwire.types import ENCODINGS, TYPES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
-
-    from kipwire.messages import Message
-    from kipwire.structs import Field, Struct
-
 
 _WAITING = 8192
 """Values of a field that may wait to be counted: counting many at a time is what makes it quick."""

@@ -9,12 +9,9 @@ from collections.abc import Mapping
 from enum import IntEnum
 from functools import lru_cache
 from importlib import import_module
+from typing import Self, TypeVar
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Self, TypeVar
-
-    N = TypeVar("N", bound="NamedNumber")
+N = TypeVar("N", bound="NamedNumber")
 
 MODULE = "enums"
 """The module of a generated package that has its enums."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Self
+from typing import Any, Self
 
 MOST_CHARACTERS = 2000
 """Of a path or a reason in an error; what is longer loses its middle."""

@@ -7,19 +7,19 @@ suffice to read and write a message.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import uuid
-    from typing import Literal, Self
+    from typing import Self
 
     from kipwire.enums import NamedNumber
 
     Default = bool | int | float | str | bytes | uuid.UUID | tuple[()] | None
     Owner = type["Struct"] | None
-    Role = Literal["value", "size", "checksum", "constant", "bits", "presence"]
 
+Role = Literal["value", "size", "checksum", "constant", "bits", "presence"]
 T = TypeVar("T")
 
 

@@ -6,13 +6,9 @@ against it. A new type begins here.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    Kind = Literal["bool", "integer", "float", "uuid", "text", "blob"]
+Kind = Literal["bool", "integer", "float", "uuid", "text", "blob"]
 
 
 class Type(NamedTuple):

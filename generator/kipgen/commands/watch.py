@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from watchfiles import watch
+from watchfiles import Change, watch
 
 from kipgen.reading.check import Checked, Reader, read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from watchfiles import Change
 
 _QUIET_MS = 20
 """How long to wait for more after a change: editors save in several steps."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import TYPE_CHECKING
 from uuid import UUID
 
+from kipgen.language.spec import Default
 from kipgen.language.types import FieldType
 from kipwire.types import TYPES
-
-if TYPE_CHECKING:
-    from kipgen.language.spec import Default
 
 _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)", re.ASCII)
 _HEX = re.compile(r"0x[0-9A-Fa-f]+", re.ASCII)

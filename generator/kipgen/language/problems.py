@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from kipgen.language.spec import Location
 from kipwire.tools.printable import printable_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kipgen.language.spec import Location
 
 Severity = Literal["error", "warning"]
 
@@ -37,7 +34,4 @@ class Problem:
 
 def ordered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems by file and location, each once."""
-    unique = dict.fromkeys(problems)
-    return tuple(
-        sorted(unique, key=lambda it: (it.location.file, it.location.line, it.location.column, it.rule, it.text))
-    )
+    return tuple(sorted(dict.fromkeys(problems), key=lambda it: (it.location, it.rule, it.text)))

@@ -13,9 +13,9 @@ from kipwire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
 MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Location:
-    """A location in a file: line and column count from 1."""
+    """A location in a file: line and column count from 1; by file first, then by line and column."""
 
     file: str
     line: int

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal
 
-from kipwire.types import ENCODINGS, KINDS, TYPES
+from kipwire.types import ENCODINGS, KINDS, TYPES, Kind
 from kipwire.types import Encoding as Encoding
-
-if TYPE_CHECKING:
-    from typing import Literal
-
-    from kipwire.types import Kind
 
 _STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from kipgen.language.problems import Problem, ordered
 from kipgen.language.spec import Location, MessageSpec
 from kipgen.reading import rules
+from kipgen.reading.draft import Draft
 from kipgen.reading.enum_spec import ENUM_SUFFIX, EnumDraft, EnumSpec, is_enum_file, parse_enum
 from kipgen.reading.parse import Parsed, finished, parse
 from kipgen.reading.schema_check import check_schema
 from kipgen.reading.source import Loaded, load, load_bytes
-
-if TYPE_CHECKING:
-    from kipgen.reading.draft import Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ def understood(loaded: Loaded) -> Parsed:
 def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
     if loaded.document is not None and is_enum_file(file):
         enum, problems = parse_enum(loaded.document)
-        judged = [problem for rule in rules.ALL if enum for problem in rule.judge_enum(enum, kafka)]
+        judged = [problem for rule in rules.ALL if enum for problem in rule.judge(enum, kafka)]
         return Checked(file, None, ordered([*loaded.problems, *problems, *judged]), enum=enum)
     parsed = understood(loaded)
     if parsed.draft is None:
@@ -103,7 +101,7 @@ def read_files(
     if not files:
         text = f"{fault or 'contains no *.json file'}; give a folder with message specs"
         return [], (Problem(Location(str(path), 1, 1), "", "unreadable", text),)
-    return [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in files], ()
+    return [_read_if_it_ends(file, kafka, read) for file in files], ()
 
 
 def enum_files(path: Path | str) -> list[Path]:
@@ -117,12 +115,10 @@ def read_enums(path: Path | str) -> list[EnumSpec]:
     return sorted((one.spec for one in found if one is not None), key=lambda enum: enum.name)
 
 
-def _can_end(file: Path) -> bool:
-    """Whether reading a file of a folder ends: pipes and devices are read only if they are named."""
-    return file.is_file() or not file.exists()
-
-
-def _endless(file: Path) -> Checked:
+def _read_if_it_ends(file: Path, kafka: bool, read: Reader) -> Checked:
+    """Check one file of a folder; pipes and devices are read only if they are named."""
+    if file.is_file() or not file.exists():
+        return read(file, kafka=kafka)
     text = "is a pipe or a device; a folder of specs may contain only files"
     return Checked(str(file), None, (Problem(Location(str(file), 1, 1), "", "unreadable", text),))
 
@@ -141,13 +137,13 @@ def read_folder(
     checked, faults = read_files(path, kafka=kafka, read=read)
     if faults:
         return [], faults
-    entries = tuple(rules.Entry(one.draft, str(Path(one.file).parent)) for one in checked if one.draft is not None)
-    named = [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in enum_files(path)]
+    drafts = tuple(one.draft for one in checked if one.draft is not None)
+    named = [_read_if_it_ends(file, kafka, read) for file in enum_files(path)]
     enums = tuple(one.enum for one in named if one.enum is not None)
     is_complete = all(one.draft is not None and _is_known(one.draft) for one in checked)
     found = [problem for one in (*checked, *named) for problem in one.problems]
     for rule in rules.ALL:
-        found += rule.judge_folder(rules.Folder(entries, is_complete, enums), kafka)
+        found += rule.judge(rules.Folder(drafts, is_complete, enums), kafka)
     return checked, ordered(found)
 
 

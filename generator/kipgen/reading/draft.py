@@ -6,17 +6,14 @@ rule reports it again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
-    from kipgen.language.versions import Versions
-    from kipgen.reading.source import Document, JsonPath
-
+from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
+from kipgen.language.versions import Versions
+from kipgen.reading.source import Document, JsonPath
 
 StructKind = Literal["message", "inline", "common", "stray"]
 """Whose fields they are: the message's, an inline or a common struct's, or those of a field that may have none."""

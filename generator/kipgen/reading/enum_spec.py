@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kipgen.language.problems import Problem
 from kipgen.reading.draft import SpecPart
 from kipgen.reading.schema_check import check_schema, shown
+from kipgen.reading.source import Document
 from kipgen.reading.spec_object import Reading, SpecObject
 from kipgen.resources import enum_schema_path
-
-if TYPE_CHECKING:
-    from kipgen.language.problems import Problem
-    from kipgen.reading.source import Document
 
 ENUM_SUFFIX = ".enum.json"
 """How the names of files end that contain an enum, not a message."""

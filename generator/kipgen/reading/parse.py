@@ -162,10 +162,10 @@ class _Parser:
         present = _present(obj, within, versions)
         position = len(self.structs)
         nested = self._fields(obj, present)
-        if type_.has_struct and type_.element not in self.common_names:
-            self._add_struct("inline", obj, type_.element, versions, nested, spec.about, position)
-        elif nested:
-            self._add_struct("stray", obj, type_.element, versions, nested, spec.about, position)
+        is_inline = type_.has_struct and type_.element not in self.common_names
+        if is_inline or nested:
+            kind: StructKind = "inline" if is_inline else "stray"
+            self._add_struct(kind, obj, type_.element, versions, nested, spec.about, position)
         return FieldDraft(spec, obj.part(), within, present, len(nested))
 
     def _add_struct(

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from kipgen.language.printable import control_character
 from kipgen.language.wire_form import PROPERTIES, VERSION, BitsSpec, ChecksumSpec, WireForm, parse_bit_range
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kipgen.reading.spec_object import SpecObject
+from kipgen.reading.spec_object import SpecObject, control_character
 
 _INTEGER = re.compile(r"\s*-?(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\s*", re.ASCII)
 _NOT_IN_LAYOUTS = {

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
@@ -18,9 +19,6 @@ from kipgen.language.problems import Problem
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
 from kipgen.resources import schema_path
 from kipwire.tools.words import did_you_mean, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _KINDS = {
     "array": "a list",

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kipgen.language.problems import Problem
 from kipgen.language.spec import Location
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 JsonPath = tuple[str | int, ...]
 """The way from the top of a document to a value: keys and list positions."""
@@ -230,18 +228,14 @@ class _Reader:
             key_path = (*path, key)
             if key in result:
                 self.duplicates.append((key_path, key_at))
-                end = self._skip_value(self._skip(end + 1), depth)
+                # The value has no path of its own, since its key is taken.
+                _, end = _Reader(self.text)._value(self._skip(end + 1), (), depth + 1)
             else:
                 self.key_offsets[key_path] = key_at
                 result[key], end = self._value(self._skip(end + 1), key_path, depth + 1)
             end, is_last = self._separator(end, "}")
             if is_last:
                 return result, end
-
-    def _skip_value(self, at: int, depth: int) -> int:
-        """Read over a value that has no path of its own, since its key was taken."""
-        aside = _Reader(self.text)
-        return aside._value(at, (), depth + 1)[1]
 
     def _list(self, at: int, path: JsonPath, depth: int) -> tuple[list[object], int]:
         result: list[object] = []

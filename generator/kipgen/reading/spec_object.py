@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from kipgen.language.printable import control_character
 from kipgen.language.problems import Problem
 from kipgen.language.versions import Versions
 from kipgen.reading.draft import SpecPart
 from kipgen.reading.schema_check import SchemaCheck, limits, out_of_range, shown
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _LONGEST_INTEGER = 100
+_NOT_IN_PROSE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 class Reading:
@@ -122,3 +119,9 @@ class SpecObject:
     def part(self) -> SpecPart:
         given = frozenset(name for name, value in self.value.items() if not isinstance(value, str) or value.strip())
         return SpecPart(self.reading.document, self.path, self.names, given, frozenset(self.broken))
+
+
+def control_character(text: str) -> str:
+    """What is wrong with the characters of a text, which may have line ends and tabs; "" if nothing is."""
+    found = _NOT_IN_PROSE.search(text)
+    return f"contains the control character U+{ord(found[0]):04X}; remove it" if found else ""

@@ -11,17 +11,14 @@ import uuid
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from kipgen.code import Code, quoted
 from kipgen.language import names
 from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.wire_form import REST, VERSION, BitsSpec
+from kipwire.structs import Role
 from kipwire.types import TYPES
-
-if TYPE_CHECKING:
-    from kipwire.structs import Role
 
 PLUS_ONE = "uvarint_plus_one"
 """The prefix of flexible versions: an unsigned varint of n + 1, where 0 is null (KIP-482)."""

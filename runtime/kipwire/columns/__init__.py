@@ -20,21 +20,17 @@ try:
 except ImportError as error:
     raise ImportError("kipwire.columns needs pyarrow: pip install kipwire[columns]") from error
 
+from collections.abc import Callable, Iterable
+from types import ModuleType
+
 from kipwire import native
 from kipwire.columns import input_checks, python_engine
 from kipwire.columns.arrow_types import Shape, shape_of
 from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError
-from kipwire.columns.inputs import as_messages, as_rows, split
+from kipwire.columns.inputs import Messages, Rows, as_messages, as_rows, split
 from kipwire.columns.records import RECORD_SCHEMA, RecordColumns, decode_records
 from kipwire.errors import DecodeError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from types import ModuleType
-
-    from kipwire.columns.inputs import Messages, Rows
-    from kipwire.messages import Message
+from kipwire.messages import Message
 
 __all__ = [
     "RECORD_SCHEMA",

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from kipwire.columns.errors import ColumnError
+from kipwire.messages import Message
+from kipwire.structs import Field, Struct
 from kipwire.types import TYPES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kipwire.messages import Message
-    from kipwire.structs import Field, Struct
 
 UNKNOWN = "unknown_tagged_fields"
 """The column of the tagged fields that no version knows; every flexible struct has it."""

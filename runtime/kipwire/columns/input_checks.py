@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import pyarrow as pa
 
+from kipwire.columns.arrow_types import Column, Shape
 from kipwire.description.paths import Visitor
+from kipwire.messages import Message
 from kipwire.types import KINDS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kipwire.columns.arrow_types import Column, Shape
-    from kipwire.messages import Message
 
 types = pa.types
 

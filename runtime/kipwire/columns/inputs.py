@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from kipwire.columns.errors import ColumnError
 from kipwire.columns.soundness import arrow_errors_of, expect_few, expect_sound
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import TypeAlias
-
-    Buffer = bytes | bytearray | memoryview
-    Messages: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[bytes | None]
-    """Messages as `decode` takes them; anything with Arrow's C data interface will do, such as a column of polars."""
-    Rows: TypeAlias = pa.StructArray | pa.ChunkedArray | pa.RecordBatch | pa.Table
-    """Rows as `encode` takes them; anything with Arrow's C data interface will do, such as a table of polars."""
+Buffer = bytes | bytearray | memoryview
+Messages: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[bytes | None]
+"""Messages as `decode` takes them; anything with Arrow's C data interface will do, such as a column of polars."""
+Rows: TypeAlias = pa.StructArray | pa.ChunkedArray | pa.RecordBatch | pa.Table
+"""Rows as `encode` takes them; anything with Arrow's C data interface will do, such as a table of polars."""
 
 
 def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.Array:

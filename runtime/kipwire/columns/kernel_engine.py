@@ -8,17 +8,13 @@ import pyarrow as pa
 
 from kipwire import _kernel
 from kipwire.columns import input_checks
-from kipwire.columns.arrow_types import UNKNOWN_TYPE
+from kipwire.columns.arrow_types import UNKNOWN_TYPE, Column, Shape
 from kipwire.columns.errors import ColumnError, too_much
 from kipwire.columns.soundness import expect_sound
+from kipwire.messages import Message
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kipwire.columns.arrow_types import Column, Shape
-    from kipwire.messages import Message
-
-    Names = tuple[tuple[str, "Names | None"], ...]
-    """The columns of a struct in the order of its shape: each its name, and the same of the struct in it."""
+Names = tuple[tuple[str, "Names | None"], ...]
+"""The columns of a struct in the order of its shape: each its name, and the same of the struct in it."""
 
 serves = _kernel.serves_columns
 

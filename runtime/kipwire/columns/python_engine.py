@@ -8,17 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from kipwire.columns.arrow_types import Column, Shape
 from kipwire.columns.errors import RowDecodeError, RowEncodeError, too_much
 from kipwire.columns.soundness import expect_sound
 from kipwire.description.paths import Visitor
 from kipwire.errors import DecodeError, EncodeError
+from kipwire.messages import Message
+from kipwire.structs import Struct
 from kipwire.tools.collector import no_garbage_collection
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kipwire.columns.arrow_types import Column, Shape
-    from kipwire.messages import Message
-    from kipwire.structs import Struct
 
 ROWS_AT_A_TIME = 1024
 """The most rows that exist as Python objects at the same time."""

@@ -6,15 +6,12 @@ Everything that is given comes through here before its buffers are looked at. An
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
 
 from kipwire.columns.errors import ColumnError, too_much
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_ROWS = 2**31 - 1
 """The most rows that Arrow's 32-bit offsets can address."""

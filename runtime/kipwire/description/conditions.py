@@ -6,14 +6,10 @@ are: how many elements an array has, how many bytes anything else.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from kipwire.structs import Field, Struct
+from kipwire.structs import Field, Struct
 
 
 class Fault(NamedTuple):

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
+from kipwire.structs import Field
 
-    from kipwire.structs import Field
-
-    Role = Literal[
-        "value", "length", "count", "marker", "tags", "tag", "size", "unknown", "bits", "constant", "checksum"
-    ]
+Role = Literal["value", "length", "count", "marker", "tags", "tag", "size", "unknown", "bits", "constant", "checksum"]
 
 
 class Element(NamedTuple):  # a dataclass would make everyone who meets an error wait for an import

@@ -10,20 +10,16 @@ import base64
 import binascii
 import math
 import uuid
+from collections.abc import Callable
 from operator import index
 from typing import Any, TypeVar
 
 from kipwire.description.paths import Visitor
 from kipwire.description.values import check, out_of_range
-from kipwire.description.versions import struct_in_other_versions
+from kipwire.description.versions import fields_of_other_versions
 from kipwire.errors import JsonError, shown
+from kipwire.structs import Field, Root, Struct
 from kipwire.types import KINDS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kipwire.structs import Field, Root, Struct
 
 R = TypeVar("R", bound="Root")
 S = TypeVar("S", bound="Struct")
@@ -132,12 +128,11 @@ class _Reader(Visitor):
 
     def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
         """A key that is not a field of this version: valid only if another version has it and it may be dropped."""
-        for version, other in struct_in_other_versions(self.message, cls):
-            for field in other.ATTRIBUTES:
-                if field.json_name == name:
-                    if not field.ignorable and not field.is_default(self.field(field, value)):
-                        self.fail(f"not a field of this version (but of version {version}), and not ignorable")
-                    return
+        for version, field in fields_of_other_versions(self.message, cls):
+            if field.json_name == name:
+                if not field.ignorable and not field.is_default(self.field(field, value)):
+                    self.fail(f"not a field of this version (but of version {version}), and not ignorable")
+                return
         self.fail("no version of the message has a field of this name")
 
     def field(self, field: Field, value: Any) -> Any:

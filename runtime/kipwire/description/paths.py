@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NoReturn, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from kipwire.errors import EncodeError, JsonError, path_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from kipwire.structs import Root
+from kipwire.structs import Root
 
 T = TypeVar("T")
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kipwire.structs import Field, Struct
+from kipwire.structs import Field, Struct
 
 CHECKSUM_WIDTH = 4
 """Bytes."""

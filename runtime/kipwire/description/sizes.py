@@ -5,17 +5,13 @@ The values must have passed `kipwire.description.values`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from kipwire.codec.wire import write_packed, write_size, write_upacked
-from kipwire.description.plan import PREFIX_WIDTHS
+from kipwire.description.plan import PREFIX_WIDTHS, Item
+from kipwire.structs import Struct
 from kipwire.types import ENCODINGS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from kipwire.description.plan import Item
-    from kipwire.structs import Struct
 
 
 def items_size(items: Sequence[Item], struct: Struct) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from operator import index
@@ -13,18 +14,11 @@ from kipwire.codec import wire
 from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description import conditions
 from kipwire.description.paths import Visitor
-from kipwire.description.plan import struct_plan
+from kipwire.description.plan import Item, Plan, struct_plan
 from kipwire.description.sizes import elements_size, has_prefix, is_present, items_size
 from kipwire.errors import EncodeError, Malformed, path_text, shown
+from kipwire.structs import Field, Root, Struct
 from kipwire.types import ENCODINGS, KINDS, TYPES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kipwire.description.plan import Item, Plan
-    from kipwire.structs import Field, Root, Struct
-
 
 _RANGES = {
     **{row.name: row.range for row in TYPES.values() if row.kind == "integer"},

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
+from types import ModuleType
+from typing import TypeVar
 
 from kipwire.errors import UnsupportedVersionError
+from kipwire.structs import Field, Root, Struct
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
-    from typing import TypeVar
-
-    from kipwire.structs import Root, Struct
-
-    R = TypeVar("R", bound=Root)
+R = TypeVar("R", bound=Root)
 
 
 def _module(cls: type[Root], version: int) -> ModuleType:
@@ -34,11 +30,11 @@ def in_version(cls: type[R], version: int) -> type[R]:
     return found
 
 
-def struct_in_other_versions(message: type[Root], struct: type[Struct]) -> Iterator[tuple[int, type[Struct]]]:
-    """The classes of the same struct in the message's other versions: first the later ones, then the earlier ones."""
+def fields_of_other_versions(message: type[Root], struct: type[Struct]) -> Iterator[tuple[int, Field]]:
+    """The attributes that a struct has in the message's other versions: first the later ones, then the earlier ones."""
     later = range(message.VERSION + 1, message.MAX_VERSION + 1)
     earlier = range(message.VERSION - 1, message.MIN_VERSION - 1, -1)
     for version in (*later, *earlier):
         other = getattr(_module(message, version), struct.__name__, None)
-        if other is not None:
-            yield version, other
+        for field in other.ATTRIBUTES if other is not None else ():
+            yield version, field

@@ -6,27 +6,20 @@ rules and finds the place; whoever wants to see every field with its bytes hands
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from kipwire.codec import wire
 from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description import conditions
-from kipwire.description.elements import Element
-from kipwire.description.plan import CHECKSUM_WIDTH, struct_plan
+from kipwire.description.elements import Element, Role
+from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
 from kipwire.description.walk_numbers import NumberWalker
 from kipwire.errors import path_text, shown
+from kipwire.structs import Field, Root
 from kipwire.tools.words import only_left
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from kipwire.description.elements import Role
-    from kipwire.description.plan import Item, Plan
-    from kipwire.structs import Field, Root
-
-    Report = Callable[[Element], object]
+Report = Callable[[Element], object]
 
 
 def walk(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -> int:

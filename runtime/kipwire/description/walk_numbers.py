@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import struct
 import uuid
+from typing import Any, NoReturn
 
 from kipwire.errors import DecodeError, path_text
+from kipwire.structs import Root
 from kipwire.tools.words import only_left
 from kipwire.types import ENCODINGS, TYPES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, NoReturn
-
-    from kipwire.structs import Root
 
 FIXED = {
     row.name: struct.Struct(f">{row.code}") for row in TYPES.values() if row.kind in ("integer", "float") and row.code

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 from kipwire import native
 from kipwire.errors import EncodeError, shown
 from kipwire.records.model import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
 
 NO_TIMESTAMP = -1
 _NO_PRODUCER = -1

@@ -6,19 +6,16 @@ gzip is the standard library's zlib; the others are cramjam's, in the frames tha
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
+from types import ModuleType
+from typing import Literal
 
 from kipwire.errors import KipwireError, MissingExtraError
 from kipwire.tools.words import left_over
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
-    from typing import Literal
-
-    Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 
 COMPRESSIONS: tuple[Compression, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
 """The names of the codecs; a codec's index is its number in the attributes of a batch."""

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from struct import Struct as Packer
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kipwire.errors import DecodeError
+from kipwire.messages import Message
+from kipwire.records.model import Record
 from kipwire.tools.words import only_left
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    from kipwire.messages import Message
-    from kipwire.records.model import Record
-
-    ControlType = Literal[
-        "ABORT",
-        "COMMIT",
-        "LEADER_CHANGE",
-        "SNAPSHOT_HEADER",
-        "SNAPSHOT_FOOTER",
-        "KRAFT_VERSION",
-        "KRAFT_VOTERS",
-        "UNKNOWN",
-    ]
+ControlType = Literal[
+    "ABORT",
+    "COMMIT",
+    "LEADER_CHANGE",
+    "SNAPSHOT_HEADER",
+    "SNAPSHOT_FOOTER",
+    "KRAFT_VERSION",
+    "KRAFT_VOTERS",
+    "UNKNOWN",
+]
 
 _TYPES: tuple[tuple[ControlType, str], ...] = (
     ("ABORT", "EndTxnMarker"),

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kipwire.errors import EncodeError
-from kipwire.records.losses import losses
+from kipwire.records.losses import Loss, losses
 from kipwire.records.message_sets import write_message_set
-from kipwire.records.model import Record
+from kipwire.records.model import Record, RecordBatch
 from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, read_batches
 from kipwire.records.record_batches import write_batch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from mmap import mmap
-    from typing import Literal
 
-    from kipwire.records.losses import Loss
-    from kipwire.records.model import RecordBatch
     from kipwire.records.reading import MagicTwo
 
 _MOST_TOGETHER = 1 << 20

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from kipwire.codec.checksums import crc32
 from kipwire.codec.wire import new, read_varint
@@ -10,20 +11,11 @@ from kipwire.errors import DecodeError, Malformed
 from kipwire.records.compression import COMPRESSIONS, CompressedDataError, decompress
 from kipwire.records.control import end_marker_key
 from kipwire.records.heads import MAGIC_2
-from kipwire.records.locations import decode
+from kipwire.records.locations import Limits, Location, decode
 from kipwire.records.model import Record, RecordBatch
 from proposals.compressed_message_set.v2 import CompressedMessageSet
 from proposals.control_message_key.v0 import ControlMessageKey
-from proposals.messages.v2 import Messages
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Literal
-
-    from kipwire.records.limits import Limits
-    from kipwire.records.locations import Location
-    from proposals.messages.v2 import Message
+from proposals.messages.v2 import Message, Messages
 
 _CODECS = COMPRESSIONS[:4]
 """What the draft has."""

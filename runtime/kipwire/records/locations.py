@@ -1,19 +1,15 @@
-"""The location of a batch, errors with it, and reading a batch with or without its checksum."""
+"""The location of a batch, errors with it, its limits, and reading a batch with or without its checksum."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from kipwire.codec.checksums import crc32, crc32c
 from kipwire.errors import DecodeError
+from kipwire.messages import Message
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kipwire.messages import Message
-
-    M = TypeVar("M", bound=Message)
+M = TypeVar("M", bound=Message)
 
 
 class Location(NamedTuple):
@@ -30,6 +26,20 @@ class Location(NamedTuple):
         where = f"batches[{self.number}]" + (f".{path}" if path else "")
         file = f" (in {self.file})" if self.file else ""
         return DecodeError("RecordBatch", magic, where, self.start + offset, reason + file)
+
+
+class Limits(NamedTuple):
+    """What the records of one batch may be at most, since few bytes of compressed data can expand to very many."""
+
+    decompressed_size: int
+    """Bytes of them when they are decompressed; `max_decompressed_size` of those who read."""
+    items: int
+    """Records and headers, counted together; `max_items` of those who read."""
+
+    @property
+    def too_many(self) -> str:
+        """What is said of a batch that has more items."""
+        return f"the batch has more than {self.items:,} records and headers (max_items)"
 
 
 def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Literal
+from kipwire.records.model import Record, RecordBatch
 
-    from kipwire.records.model import Record, RecordBatch
-
-    Lost = Literal[
-        "control records",
-        "empty batch",
-        "headers",
-        "timestamps",
-        "timestamp type",
-        "max timestamp",
-        "offset range",
-        "transaction",
-        "producer state",
-        "leader epoch",
-        "delete horizon",
-        "unknown attributes",
-    ]
-
+Lost = Literal[
+    "control records",
+    "empty batch",
+    "headers",
+    "timestamps",
+    "timestamp type",
+    "max timestamp",
+    "offset range",
+    "transaction",
+    "producer state",
+    "leader epoch",
+    "delete horizon",
+    "unknown attributes",
+]
 KNOWN_ATTRIBUTES = (0x07, 0x0F, 0x7F)
 """By magic: the bits of the attributes that have a meaning; a test compares them with the specs."""
 

@@ -5,9 +5,11 @@ KIP-82's version 43 proposes such entries with headers, as magic 2.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
+from typing import Literal
 
 from kafka_records.message_and_offset import v0, v1
 from kipwire.codec.wire import new
@@ -16,24 +18,18 @@ from kipwire.records.checks import NO_TIMESTAMP, TIMESTAMP_TYPES, expect_one_of,
 from kipwire.records.compression import (
     COMPRESSIONS,
     CompressedDataError,
+    Compression,
     compress,
     decompress,
     lz4_from_magic_0,
     lz4_to_magic_0,
 )
 from kipwire.records.heads import FORMATS, HAS_HEADERS, KEYS, MAGIC, SIZE, SIZE_END
-from kipwire.records.locations import decode
-from kipwire.records.model import Record, RecordBatch
+from kipwire.records.locations import Limits, Location, decode
+from kipwire.records.model import Header, Record, RecordBatch, TimestampType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Literal
-
-    from kipwire.records.compression import Compression
-    from kipwire.records.limits import Limits
-    from kipwire.records.locations import Location
-    from kipwire.records.model import Header, TimestampType
     from proposals.message_and_offset import v2 as kip_82
 
     Entry = v0.MessageAndOffset | v1.MessageAndOffset | kip_82.MessageAndOffset

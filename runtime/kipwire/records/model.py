@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Literal
+
 from kipwire.producer_sequence import HIGHEST_SEQUENCE
+from kipwire.records.compression import Compression
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Literal
-
-    from kipwire.records.compression import Compression
-
-    Header = tuple[str, bytes | None]
-    TimestampType = Literal["CreateTime", "LogAppendTime", "NoTimestampType"]
+Header = tuple[str, bytes | None]
+TimestampType = Literal["CreateTime", "LogAppendTime", "NoTimestampType"]
 
 
 class Record:

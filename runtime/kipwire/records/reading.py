@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kipwire.records import message_sets, record_batches
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END
-from kipwire.records.limits import Limits
-from kipwire.records.locations import Location
+from kipwire.records.locations import Limits, Location
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from operator import attrgetter
 
@@ -16,20 +17,11 @@ from kipwire.records.checks import (
     no_such_timestamp,
     ordered_records,
 )
-from kipwire.records.compression import COMPRESSIONS, CompressedDataError, compress, decompress
+from kipwire.records.compression import COMPRESSIONS, CompressedDataError, Compression, compress, decompress
 from kipwire.records.heads import FORMATS, RECORDS, RECORDS_COUNT
-from kipwire.records.locations import decode
-from kipwire.records.model import RecordBatch
+from kipwire.records.locations import Limits, Location, decode
+from kipwire.records.model import Record, RecordBatch, TimestampType
 from kipwire.records.sections import has_more_items, read_section, write_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kipwire.records.compression import Compression
-    from kipwire.records.limits import Limits
-    from kipwire.records.locations import Location
-    from kipwire.records.model import Record, TimestampType
 
 _timestamp: Callable[[Record], int] = attrgetter("timestamp")
 _format = FORMATS[2]

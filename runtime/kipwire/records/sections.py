@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kafka_records.records.v2 import Record as RecordLayout
 from kafka_records.records.v2 import RecordHeader, Records
 from kipwire import native
 from kipwire.codec.wire import new, read_packed
 from kipwire.errors import Malformed
 from kipwire.records.model import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Record]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from io import BufferedReader
 
 from kipwire.errors import DecodeError
-from kipwire.records.limits import Limits
+from kipwire.records.locations import Limits
+from kipwire.records.model import RecordBatch
 from kipwire.records.reading import MAX_BATCH_SIZE, MAX_DECOMPRESSED_SIZE, MAX_ITEMS, batches_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from io import BufferedReader
-
-    from kipwire.records.model import RecordBatch
 
 _CHUNK = 1 << 20
 _FIRST_CHUNK = 1 << 9

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from kipwire.records.control import control_type
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kipwire.records.model import RecordBatch
+from kipwire.records.model import RecordBatch
 
 
 class AbortedTransaction(Protocol):

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
 from kipwire.tools.printable import printable_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _WIDTH_OF_FILES = 180
 """Columns of output without a terminal: wide enough for every path of Kafka's messages."""

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from kipgen.commands.compat.revisions import compare_paths
-from kipgen.commands.compat.rule import Revisions
-from kipgen.commands.compat.rules import ALL
+from kipgen.commands.compat.rules import ALL, Revisions
 from kipgen.commands.compat.wire_items import wire_items
 from kipgen.language.wire_form import PROPERTIES
 from kipgen.reading.check import read_folder

@@ -12,7 +12,7 @@ from kipgen.commands.compat.rules import ALL
 from kipgen.reading.rules import ALL as LANGUAGE
 
 if TYPE_CHECKING:
-    from kipgen.commands.compat.rule import CompatRule
+    from kipgen.commands.compat.rules import CompatRule
 
 from tests.support.subjects.compat_changes import (
     _VERDICTS,

@@ -28,7 +28,7 @@ def _judged(folder: Path, texts: tuple[str, ...], rule: Rule, kafka: bool) -> tu
     files = [folder / file_name(text, str(index)) for index, text in enumerate(texts)]
     for file, text in zip(files, texts, strict=True):
         file.write_text(text, encoding="utf-8")
-    if rule.folder_check is not None:
+    if rule.subject is rules.Folder:
         return read_folder(folder, kafka=kafka)[1]
     return tuple(problem for file in files for problem in read_file(file, kafka=kafka).problems)
 

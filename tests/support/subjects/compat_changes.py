@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.revisions import compare_paths
-from kipgen.commands.compat.rule import Revisions
+from kipgen.commands.compat.rules import Revisions
 from kipgen.reading.rules.examples import ALPHA, spec
 
 if TYPE_CHECKING:

@@ -6,16 +6,12 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from kipgen.commands.compat.finding import Finding
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.files import read_regular
 from kipwire.tools.words import did_you_mean
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from kipgen.commands.compat.finding import Finding
 
 MAX_BYTES = 2**20
 """How long a file of allowances may be."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kipgen.language.spec import Location
+from kipgen.language.spec import Location
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,12 +75,13 @@ def compat(
     if sarif:
         _write_sarif(sarif, findings)
     if as_json:
-        from kipgen.commands.compat.json_form import json_form
+        from kipgen.commands.compat.text import json_form
 
         print(json.dumps(json_form(findings, messages), indent=2))
     elif sarif != "-":
         _print_text(findings, messages)
-    sys.exit(_exit_status(findings, wire_only))
+    failing = ("wire",) if wire_only else ("wire", "source")
+    sys.exit(int(any(finding.severity in failing and finding.allowed is None for finding in findings)))
 
 
 def _allowances(texts: list[str], file: Path | None) -> list[Allowance]:
@@ -133,8 +134,3 @@ def _print_text(findings: list[Finding], messages: int) -> None:
     numbers = ", ".join(f"{number} {severity}" for severity, number in counts(findings).items())
     allowed = sum(finding.allowed is not None for finding in findings)
     OUT.print(f"{counted(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")
-
-
-def _exit_status(findings: list[Finding], wire_only: bool) -> int:
-    failing = ("wire",) if wire_only else ("wire", "source")
-    return int(any(finding.severity in failing and finding.allowed is None for finding in findings))

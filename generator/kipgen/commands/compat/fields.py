@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.change import Change, Spot
-from kipgen.commands.compat.wire_items import wire_form
+from kipgen.commands.compat.wire_items import WireItem, WireItems, wire_form
+from kipgen.language.spec import FieldSpec, Location, StructSpec
 from kipgen.language.types import encoding_property
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from kipgen.commands.compat.wire_items import WireItem, WireItems
-    from kipgen.language.spec import FieldSpec, Location, StructSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +19,6 @@ class Owner:
     location: Location
     fields: tuple[FieldSpec, ...]
     """Those of all versions; an integer with named bits has none."""
-    names: frozenset[str]
-    """The names of the fields, or of the bits."""
-
-    @classmethod
-    def of_struct(cls, location: Location, fields: tuple[FieldSpec, ...]) -> Owner:
-        return cls(location, fields, frozenset(field.name for field in fields))
 
     def field(self, name: str) -> FieldSpec | None:
         """The field of that name, in any versions."""
@@ -144,7 +133,7 @@ def _replaced(
             yield pair.change("field-removed", item.name, "the field is gone", Spot(item.spec.location), spot)
     for item in come:
         if item.name not in new_names:
-            spot = Spot(item.spec.location, "versions" if item.name in pair.old.names else "name")
+            spot = Spot(item.spec.location, "versions" if pair.old.field(item.name) else "name")
             yield pair.change("field-added", item.name, "the field is new", _spot_in(pair.old, item.name), spot)
 
 
@@ -270,9 +259,7 @@ def _inner_pair(pair: Pair, old: WireItem, new: WireItem) -> Pair:
 
 def _owner(item: WireItem) -> Owner:
     struct = _struct(item)
-    if struct is None:
-        return Owner(item.spec.location, (), frozenset(bits.name for bits in item.spec.wire.bits))
-    return Owner.of_struct(struct.location, struct.fields)
+    return Owner(item.spec.location, ()) if struct is None else Owner(struct.location, struct.fields)
 
 
 def _struct(item: WireItem) -> StructSpec | None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.change import versions_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kipgen.commands.compat.rule import CompatRule, Severity
-    from kipgen.language.spec import Location
+from kipgen.commands.compat.rules import CompatRule, Severity
+from kipgen.language.spec import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +38,4 @@ class Finding:
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings by file and location."""
-    return tuple(
-        sorted(findings, key=lambda it: (it.location.file, it.location.line, it.location.column, it.rule.id, it.path))
-    )
+    return tuple(sorted(findings, key=lambda it: (it.location, it.rule.id, it.path)))

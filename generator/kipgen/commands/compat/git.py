@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from kipgen.reading.enum_spec import ENUM_SUFFIX
 from kipgen.reading.source import MAX_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 MOST_COMMITS = 5_000
 """How many commits to spec files the history is followed back, the newest first."""

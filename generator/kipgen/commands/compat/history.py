@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from kipgen.commands.compat.change import Change, Spot, merged
-from kipgen.commands.compat.git import contents, past_contents
-from kipgen.commands.compat.tags import tag_spaces
+from kipgen.commands.compat.git import Commit, PastContent, contents, past_contents
+from kipgen.commands.compat.tags import TagSpace, tag_spaces
+from kipgen.language.spec import MessageSpec
 from kipgen.language.versions import Versions
 from kipgen.reading.check import read_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from kipgen.commands.compat.git import Commit, PastContent
-    from kipgen.commands.compat.tags import TagSpace
-    from kipgen.language.spec import MessageSpec
 
 _Use = tuple[str, int, str]
 """The path of a message's or struct's fields below the message, a tag, and the name of its field."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.change import Change, Spot, merged
 from kipgen.commands.compat.fields import Owner, Pair, compare_items
 from kipgen.commands.compat.tags import compare_tags
 from kipgen.commands.compat.wire_items import wire_items
+from kipgen.language.spec import MessageSpec
 from kipgen.language.versions import Versions
 from kipgen.resolve.wire import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.language.spec import MessageSpec
 
 
 def compare_messages(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
@@ -58,14 +54,11 @@ def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
         rule = "old-versions-added" if new.served_versions.is_empty else "versions-added"
         yield change(rule, "validVersions", f"validVersions none became {after}")
     if not new.served_versions.contains(old.served_versions.intersect(after)):
-        yield change("served-versions-narrowed", "servedVersions", _narrowed(old, new))
+        text = f"servedVersions {old.served_versions} became {new.served_versions}"
+        yield change("served-versions-narrowed", "servedVersions", text)
     if new.latest_version_unstable and not old.latest_version_unstable and after.highest <= before.highest:
         text = f"version {after.highest} was released and is now called unstable"
         yield change("released-made-unstable", "latestVersionUnstable", text)
-
-
-def _narrowed(old: MessageSpec, new: MessageSpec) -> str:
-    return f"servedVersions {old.served_versions} became {new.served_versions}"
 
 
 def _compare_versions(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
@@ -73,7 +66,7 @@ def _compare_versions(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
     common = old.valid_versions.intersect(new.valid_versions)
     # One change is one finding: lengths and tag sections are compared as if the flexible versions were the same.
     aligned = replace(new, flexible_versions=old.flexible_versions)
-    owners = Owner.of_struct(old.location, old.fields), Owner.of_struct(new.location, new.fields)
+    owners = Owner(old.location, old.fields), Owner(new.location, new.fields)
     for version in common.each():
         if (version in old.flexible_versions) != (version in new.flexible_versions):
             text = f"flexibleVersions {old.flexible_versions} became {new.flexible_versions}"

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from kipgen.commands.compat.change import Change, Spot
 from kipgen.commands.compat.finding import Finding
 from kipgen.commands.compat.message import compare_messages
 from kipgen.commands.compat.rules import BY_ID
-from kipgen.language.spec import Location
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from kipgen.commands.compat.change import Change, Spot
-    from kipgen.language.spec import MessageSpec
-    from kipgen.reading.draft import Draft, SpecPart
+from kipgen.language.spec import Location, MessageSpec
+from kipgen.reading.draft import Draft, SpecPart
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.finding import Finding, ordered
 from kipgen.commands.compat.git import contents, find_commit, spec_blobs
 from kipgen.commands.compat.history import forgotten_tags
 from kipgen.commands.compat.package import Revision, findings, judged, match
+from kipgen.language.problems import Problem
 from kipgen.reading.check import Checked, read_bytes, read_file, read_files
-
-if TYPE_CHECKING:
-    from kipgen.language.problems import Problem
 
 
 class SpecErrors(Exception):

@@ -1,11 +1,44 @@
-"""The rules by which `kipgen compat` judges changes, the worst first."""
+"""The rules by which `kipgen compat` judges changes, the worst first: whom a change breaks, and what to do instead."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from typing import Literal, get_args
 
-from kipgen.commands.compat.rule import CompatRule, Revisions
-from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, layout, spec
+from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, layout, spec, tagged_field
+
+Severity = Literal["wire", "source", "notice"]
+"""Who is affected: peers that use a released version; code that uses the generated classes; nobody directly."""
+
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""From the worst to the mildest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revisions:
+    """Specs before and after, one text a file."""
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompatRule:
+    """One kind of change."""
+
+    id: str
+    severity: Severity
+    summary: str
+    """What is required, or worth knowing."""
+    breaks: str
+    """Whom the change breaks, and why."""
+    instead: str
+    """What to do instead."""
+    good: Revisions
+    bad: Revisions
+    """A change that is this one, and no other of its severity or worse."""
+
 
 _wire = partial(CompatRule, severity="wire")
 _source = partial(CompatRule, severity="source")
@@ -16,13 +49,8 @@ _BETA = field_of("int32", "Beta")
 _BETA_IN_4 = field_of("int32", "Beta", versions="4+")
 
 
-def _tagged(name: str = "Alpha", tag: int = 0, versions: str = "2+", **more: str) -> str:
-    return field_of("int32", name, versions, taggedVersions=versions, tag=tag, **more)
-
-
-def _request(more: str = "", *fields: str, valid: str = "0-3") -> str:
-    key = f'"apiKey": 900{more}'
-    return spec(*fields, name="ProbeRequest", type_="request", valid=valid, more=key)
+def _request(more: str = "", valid: str = "0-3") -> str:
+    return spec(name="ProbeRequest", type_="request", valid=valid, more=f'"apiKey": 900{more}')
 
 
 def _change(old: str | tuple[str, ...], new: str | tuple[str, ...]) -> Revisions:
@@ -146,8 +174,8 @@ ALL = (
         summary="A tagged field keeps its tag.",
         breaks="peers send the field under its old tag, which is no longer read as this field",
         instead="keep the tag",
-        good=_change(spec(_tagged()), spec(_tagged(), _tagged("Beta", 1))),
-        bad=_change(spec(_tagged(tag=0)), spec(_tagged(tag=1), more='"reservedTags": [0]')),
+        good=_change(spec(tagged_field()), spec(tagged_field(), tagged_field("Beta", 1))),
+        bad=_change(spec(tagged_field(tag=0)), spec(tagged_field(tag=1), more='"reservedTags": [0]')),
     ),
     _wire(
         "tag-reused",
@@ -155,16 +183,16 @@ ALL = (
         breaks="peers still send the old field under this tag, and its bytes are read as the new field",
         instead="choose a tag that was never used, and list the old one in reservedTags. "
         "If only the name is new, keep the old one, or allow this finding",
-        good=_change(spec(_tagged("Alpha", 0)), spec(_tagged("Beta", 1), more='"reservedTags": [0]')),
-        bad=_change(spec(_tagged("Alpha", 0)), spec(_tagged("Beta", 0))),
+        good=_change(spec(tagged_field("Alpha", 0)), spec(tagged_field("Beta", 1), more='"reservedTags": [0]')),
+        bad=_change(spec(tagged_field("Alpha", 0)), spec(tagged_field("Beta"))),
     ),
     _wire(
         "tag-forgotten",
         summary="The tag of a removed field is listed in reservedTags.",
         breaks="nothing prevents the tag from being used again, while older peers still send the removed field",
         instead="list it in the reservedTags of the message or struct that had the field",
-        good=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
-        bad=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA)),
+        good=_change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
+        bad=_change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA)),
     ),
     _wire(
         "tagged-and-plain",
@@ -172,23 +200,23 @@ ALL = (
         breaks="peers expect the field where it was, and misread the bytes that are there now",
         instead='change it with a new version, as in "versions": "0+", "taggedVersions": "4+"',
         good=_change(spec(field_of("int32")), spec(field_of("int32", taggedVersions="4+", tag=0), valid="0-4")),
-        bad=_change(spec(field_of("int32", versions="2+")), spec(_tagged())),
+        bad=_change(spec(field_of("int32", versions="2+")), spec(tagged_field())),
     ),
     _wire(
         "tagged-versions-changed",
         summary="A tag keeps the released versions in which it is valid.",
         breaks="a strict reader rejects a tag that it knows only from other versions",
         instead="restore taggedVersions; for more versions, add a field with a tag of its own",
-        good=_change(spec(_tagged(versions="2+")), spec(_tagged(versions="2+"), valid="0-4")),
-        bad=_change(spec(_tagged(versions="3+")), spec(_tagged(versions="2+"))),
+        good=_change(spec(tagged_field(versions="2+")), spec(tagged_field(versions="2+"), valid="0-4")),
+        bad=_change(spec(tagged_field(versions="3+")), spec(tagged_field(versions="2+"))),
     ),
     _wire(
         "tagged-default-changed",
         summary="A tagged field keeps its default: it is left out where it has that value (KIP-482).",
         breaks="peers leave the field out to send the old default, and the new default is read",
         instead="keep the default, or make a new field with a new tag",
-        good=_change(spec(_tagged(default="0")), spec(_tagged())),
-        bad=_change(spec(_tagged()), spec(_tagged(default="-1"))),
+        good=_change(spec(tagged_field(default="0")), spec(tagged_field())),
+        bad=_change(spec(tagged_field()), spec(tagged_field(default="-1"))),
     ),
     _wire(
         "part-changed",
@@ -296,8 +324,8 @@ ALL = (
         summary="A tagged field may be removed if its tag is reserved.",
         breaks="code that uses the attribute; what older peers send is kept among the unknown tagged fields",
         instead="make sure that nobody needs the value",
-        good=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA, _tagged("Beta"))),
-        bad=_change(spec(ALPHA, _tagged("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
+        good=_change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA, tagged_field("Beta"))),
+        bad=_change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
     ),
     _notice(
         "ignorable-changed",

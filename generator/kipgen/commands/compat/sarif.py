@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from kipgen.commands.compat.rules import ALL
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kipgen.commands.compat.finding import Finding
-    from kipgen.commands.compat.rule import CompatRule, Severity
-    from kipgen.language.spec import Location
+from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.rules import ALL, CompatRule, Severity
+from kipgen.language.spec import Location
 
 _LEVELS: dict[Severity, str] = {"wire": "error", "source": "warning", "notice": "note"}
 _POSITIONS = {rule.id: number for number, rule in enumerate(ALL)}

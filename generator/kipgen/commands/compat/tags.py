@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.change import Change, Spot
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.language.spec import FieldSpec, Location, MessageSpec
+from kipgen.language.spec import FieldSpec, Location, MessageSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,15 @@
-"""Findings as text for people, the worst first."""
+"""Findings as text for people, the worst first, and as one JSON object for programs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 from rich.text import Text
 
-from kipgen.commands.compat.rule import SEVERITIES
+from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.rules import SEVERITIES, Severity
 from kipwire.tools.printable import printable_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from kipgen.commands.compat.finding import Finding
-    from kipgen.commands.compat.rule import Severity
 
 _TITLES = {
     "wire": "WIRE: bytes of released versions change",
@@ -66,3 +62,33 @@ def _headline(finding: Finding) -> Text:
         (finding.rule.id, _COLOURS[finding.severity]),
         printable_line(f": {finding.text}"),
     )
+
+
+def json_form(findings: Sequence[Finding], messages: int) -> dict[str, object]:
+    """The report as plain values, for other programs.
+
+    Args:
+        findings: all of them, allowed ones too.
+        messages: how many messages both sides have.
+    """
+    return {
+        "messages": messages,
+        "counts": counts(findings),
+        "allowed": sum(finding.allowed is not None for finding in findings),
+        "findings": [_plain(finding) for finding in findings],
+    }
+
+
+def _plain(finding: Finding) -> dict[str, object]:
+    return {
+        "rule": finding.rule.id,
+        "severity": finding.severity,
+        "path": finding.path,
+        "change": finding.change,
+        "versions": sorted(finding.versions),
+        **asdict(finding.location),
+        "before": asdict(finding.was),
+        "breaks": finding.rule.breaks,
+        "instead": finding.rule.instead,
+        "allowed": finding.allowed,
+    }

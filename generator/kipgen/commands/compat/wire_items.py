@@ -5,15 +5,13 @@ Two items with the same `wire_form` have the same bytes for the same values, eve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kipgen.language.spec import FieldSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.wire_form import PROPERTIES, REST
-
-if TYPE_CHECKING:
-    from kipgen.language.spec import FieldSpec, StructSpec
-    from kipgen.resolve.wire import WireField, WireMessage, WireStruct
+from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
 WireForm = tuple[object, ...]
 """Nested tuples that are equal where the bytes are."""
@@ -61,8 +59,7 @@ class WireItems:
 
 def wire_items(message: WireMessage) -> WireItems:
     """The items of one version of a message."""
-    structs = {struct.class_name: struct for struct in message.structs}
-    return _items(message, message.root, None, structs)
+    return _items(message, message.root, None)
 
 
 def wire_form(items: tuple[WireItem, ...]) -> WireForm:
@@ -96,21 +93,9 @@ def _value_form(item: WireItem) -> WireForm:
     return ("bytes" if item.type.element == "records" else item.type.element,)
 
 
-def _items(
-    message: WireMessage, struct: WireStruct, spec: StructSpec | None, structs: dict[str, WireStruct]
-) -> WireItems:
+def _items(message: WireMessage, struct: WireStruct, spec: StructSpec | None) -> WireItems:
     fields = {field.name: field for field in (spec or message.spec).fields}
-    positions = {item.attribute: number for number, item in enumerate(struct.items)}
-    items = [
-        _item(
-            message,
-            item,
-            fields[item.spec_name],
-            _rest(item, fields[item.spec_name], struct, positions, structs),
-            structs,
-        )
-        for item in struct.items
-    ]
+    items = [_item(message, struct, item, fields[item.spec_name]) for item in struct.items]
     return WireItems(
         struct=spec,
         flexible=struct.flexible,
@@ -119,12 +104,11 @@ def _items(
     )
 
 
-def _item(
-    message: WireMessage, item: WireField, spec: FieldSpec, rest: Properties, structs: dict[str, WireStruct]
-) -> WireItem:
+def _item(message: WireMessage, around: WireStruct, item: WireField, spec: FieldSpec) -> WireItem:
+    struct = _struct_of(message, item)
     inner = None
-    if item.struct is not None:
-        inner = _items(message, structs[item.struct], message.spec.struct(item.type.element), structs)
+    if struct is not None:
+        inner = _items(message, struct, message.spec.struct(item.type.element))
     elif item.role == "bits":
         bits = sorted(item.inner, key=lambda bit: bit.bit or 0)
         inner = WireItems(None, False, tuple(_bit(bit, spec) for bit in bits), ())
@@ -136,10 +120,15 @@ def _item(
         nullable=item.nullable,
         compact=item.compact if item.is_sized else None,
         encoding=_encoding(item),
-        rest=rest,
+        rest=_rest(item, spec, around, struct) if around.is_bounded else (),
         attribute=item if item.role == "value" else None,
         inner=inner,
     )
+
+
+def _struct_of(message: WireMessage, item: WireField) -> WireStruct | None:
+    """The struct that an item has, or the elements of an array."""
+    return next((struct for struct in message.structs if struct.class_name == item.struct), None)
 
 
 def _encoding(item: WireField) -> Encoding | None:
@@ -158,16 +147,9 @@ _IN_OTHER_WORDS = frozenset({"bits", "presentIf", "absentIf"})
 """The properties that `_rest` does not list by their own names. All others count as written in the spec."""
 
 
-def _rest(
-    item: WireField,
-    spec: FieldSpec,
-    struct: WireStruct,
-    positions: dict[str, int],
-    structs: dict[str, WireStruct],
-) -> Properties:
+def _rest(item: WireField, spec: FieldSpec, around: WireStruct, elements: WireStruct | None) -> Properties:
     """What types and versions do not say. Items name each other; here they point at each other by position."""
-    if not struct.is_bounded:
-        return ()
+    positions = _positions(around.items)
     presence = item.presence
     is_size = item.sized or item.prefix == REST or not item.type.is_array
     pairs: dict[str, object] = {
@@ -179,7 +161,7 @@ def _rest(
         "count": None if is_size else item.prefix,
         "sizeOnlyWith": item.partner and positions[item.partner.value],
         "presence": presence and (positions[presence.bits], presence.mask, presence.means_present),
-        "sorted": item.sorted_by and _key_position(item, structs),
+        "sorted": item.sorted_by and elements and _positions(elements.fields)[item.sorted_by],
         "sameLengthAs": item.same_length_as and positions[item.same_length_as],
     }
     for attribute, property_ in PROPERTIES.items():
@@ -188,7 +170,5 @@ def _rest(
     return tuple((name, value) for name, value in pairs.items() if value is not None and value is not False)
 
 
-def _key_position(item: WireField, structs: dict[str, WireStruct]) -> int:
-    assert item.struct is not None  # sets have structs as elements
-    elements = structs[item.struct].fields
-    return next(number for number, field in enumerate(elements) if field.attribute == item.sorted_by)
+def _positions(items: Sequence[WireField]) -> dict[str, int]:
+    return {item.attribute: number for number, item in enumerate(items)}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from itertools import groupby
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +53,7 @@ def drift(
         ours = _specs(specs)
     found = compare(ours, release)
     if json:
-        _print_json(found)
+        print(dumps({"messages": found.messages, "differences": [asdict(one) for one in found.differences]}, indent=2))
     else:
         _print_text(found)
     if found.differences or refused:
@@ -115,10 +117,3 @@ def _lines(differences: Sequence[Difference]) -> Iterator[str]:
             name = f"{one.path}." if one.path else ""
             fact = "order of fields" if one.fact == ORDER else one.fact
             yield f"{where}{name}{fact}: {ours} in the specs, {kafka} in Kafka"
-
-
-def _print_json(found: Drift) -> None:
-    from dataclasses import asdict
-    from json import dumps
-
-    print(dumps({"messages": found.messages, "differences": [asdict(one) for one in found.differences]}, indent=2))

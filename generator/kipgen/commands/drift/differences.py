@@ -120,9 +120,8 @@ def _is_within_a_whole(path: str, left: Mapping[str, Node], right: Mapping[str, 
     """Whether its container is missing too, so that reporting it adds nothing."""
     if not path:
         return False
-    outer, dot, _ = path.rpartition(".")
-    parent = outer if dot else ""
-    return parent not in left or parent not in right
+    outer = path.rpartition(".")[0]
+    return outer not in left or outer not in right
 
 
 def _whole(message: str, mine: Node | None, yours: Node | None) -> Difference:

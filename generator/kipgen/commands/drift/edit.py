@@ -87,7 +87,8 @@ def insertion_first(text: str, list_start: int, items: Iterable[str], separator:
     at = line.end() if line else list_start + 1
     is_empty = value_end(text, list_start) == _past_gap(text, list_start + 1) + 1
     inside = ",".join(f"{separator}{item}" for item in items)
-    return Edit(at, at, inside + (outer if is_empty and not _has_break(text, at) else "" if is_empty else ","))
+    has_break = text[at : at + 1] in ("\r", "\n")
+    return Edit(at, at, inside + ("," if not is_empty else "" if has_break else outer))
 
 
 def _past_gap(text: str, at: int) -> int:
@@ -96,10 +97,6 @@ def _past_gap(text: str, at: int) -> int:
         if not token[0].startswith(("//", "/*")):
             return token.start()
     return len(text)
-
-
-def _has_break(text: str, at: int) -> bool:
-    return text[at : at + 1] in ("\r", "\n")
 
 
 def indentation(text: str, start: int) -> str:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kipgen.language.defaults import type_default
+from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import encoding_property
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
-    from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
+from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
 
 Value = str | int | bool | list[str] | dict[str, str]
 """A fact as it is written in a spec."""

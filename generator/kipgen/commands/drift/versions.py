@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kipgen.commands.drift.facts import Value
 from kipgen.language.versions import MAX_VERSION, Versions
-
-if TYPE_CHECKING:
-    from kipgen.commands.drift.facts import Value
-    from kipgen.reading.draft import Draft
+from kipgen.reading.draft import Draft
 
 RANGES = frozenset({"versions", "taggedVersions", "nullableVersions", "flexibleVersions", "deprecatedVersions"})
 """Properties of messages, structs and fields that are version ranges; validVersions are a fact of their own."""

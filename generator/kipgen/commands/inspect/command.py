@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from contextlib import suppress
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,7 +57,9 @@ def inspect(
     if html is not None:
         _write_page(html, inspection)
     if json:
-        _print_json(inspection)
+        from kipgen.commands.inspect.json import json_form
+
+        print(dumps(json_form(inspection), indent=2))
     elif html is None:
         _print_text(inspection)
     if inspection.fault is not None:
@@ -125,14 +128,6 @@ def _print_text(inspection: Inspection) -> None:
         return
     for line in text_lines(inspection):
         OUT.print(Text.assemble(*line))
-
-
-def _print_json(inspection: Inspection) -> None:
-    from json import dumps
-
-    from kipgen.commands.inspect.json import json_form
-
-    print(dumps(json_form(inspection), indent=2))
 
 
 def _write_page(file: Path, inspection: Inspection) -> None:

@@ -12,18 +12,16 @@ from kipgen.reading.rules import (
     message,
     package,
     reading,
-    reserved_tags,
     structs,
     tags,
 )
-from kipgen.reading.rules.rule import Entry, Folder, Rule
+from kipgen.reading.rules.rule import Folder, Rule
 
 _MODULES = (
     message,
     fields,
     structs,
     tags,
-    reserved_tags,
     defaults,
     encodings,
     enums,
@@ -37,4 +35,4 @@ _MODULES = (
 ALL = (*reading.RULES, *(rule for module in _MODULES for rule in vars(module).values() if isinstance(rule, Rule)))
 """Every rule, in the order in which `kipgen rules` lists them: by module, and in it as they are written."""
 
-__all__ = ["ALL", "Entry", "Folder", "Rule"]
+__all__ = ["ALL", "Folder", "Rule"]

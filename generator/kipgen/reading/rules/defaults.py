@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from kipgen.reading.draft import Draft, FieldDraft
 from kipgen.reading.rules.examples import field_of, spec
 from kipgen.reading.rules.rule import Finding, field_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.reading.draft import Draft, FieldDraft
 
 
 @field_rule(

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kipgen.language.types import encoding_property
 from kipgen.language.versions import MAX_VERSION, Versions
+from kipgen.reading.draft import Draft, FieldDraft
 from kipgen.reading.rules.examples import field_of, spec
 from kipgen.reading.rules.rule import Finding, field_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.reading.draft import Draft, FieldDraft
 
 
 @field_rule(

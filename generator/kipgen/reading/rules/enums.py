@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from kipgen.reading.enum_spec import ERROR_CODE
+from kipgen.reading.draft import Draft, FieldDraft, SpecPart
+from kipgen.reading.enum_spec import ERROR_CODE, EnumDraft
 from kipgen.reading.rules.examples import ALPHA, enum, field_of, spec
-from kipgen.reading.rules.rule import Finding, enum_rule, field_rule, folder_rule, reading_rule
+from kipgen.reading.rules.rule import Finding, Folder, enum_rule, field_rule, folder_rule, reading_rule
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.reading.draft import Draft, FieldDraft, SpecPart
-    from kipgen.reading.enum_spec import EnumDraft
-    from kipgen.reading.rules.rule import Folder
-
-_INTEGERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
 _ON = '{"value": 1, "name": "ON", "about": "It burns."}'
 _OFF = '{"value": 0, "name": "OFF", "about": "It does not."}'
 _FIELD = field_of("int8", enum="Light")
@@ -105,7 +98,7 @@ def enum_name_taken(folder: Folder) -> Iterator[Finding]:
     kafka=None,
 )
 def enum_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
-    if field.spec.enum is not None and field.spec.type.element not in _INTEGERS:
+    if field.spec.enum is not None and field.spec.type.kind != "integer":
         yield Finding(field.part, f"{field.spec.type} has no numbers to name; leave the enum out", "enum")
 
 
@@ -117,8 +110,8 @@ def enum_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def enum_unknown(folder: Folder) -> Iterator[Finding]:
     names = sorted(draft.spec.name for draft in folder.enums)
-    for entry in folder.entries:
-        for field in entry.draft.fields:
+    for draft in folder.messages:
+        for field in draft.fields:
             name = field.spec.enum
             if name is not None and name not in names and "enum" not in field.part.broken:
                 known = f"it has {', '.join(names)}" if names else "it has none"

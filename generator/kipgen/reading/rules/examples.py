@@ -77,6 +77,11 @@ def field_of(
     return _object({"name": name, "type": type_, "versions": versions, **more}, fields)
 
 
+def tagged_field(name: str = "Alpha", tag: int = 0, versions: str = "2+", **more: str) -> str:
+    """The text of an int32 field that is tagged in all of its versions; the arguments are those of `field_of`."""
+    return field_of("int32", name, versions, taggedVersions=versions, tag=tag, **more)
+
+
 def struct_named(name: str, *fields: str, versions: str = "0+") -> str:
     """The text of a common struct; the arguments are those of `field_of`."""
     return _object({"name": name, "versions": versions}, fields or None)

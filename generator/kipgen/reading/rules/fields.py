@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kipgen.language.names import attribute_name
+from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import LEAF, field_of, spec
 from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeated, struct_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 _ENTITY_BASES = {
     "transactionalId": "string",

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from kipgen.reading.draft import Draft, FieldDraft
 from kipgen.reading.rules.examples import ALPHA, field_of, layout, spec
 from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, message_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.reading.draft import Draft, FieldDraft
 
 _MAX_JAVA_INT = 2**31 - 1
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kipgen.language.names import attribute_name
-from kipgen.language.wire_form import PREFIX_FORMS, REST
+from kipgen.language.versions import Versions
+from kipgen.language.wire_form import PREFIX_FORMS, REST, BitsSpec
+from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import ALPHA, field_of, layout
 from kipgen.reading.rules.rule import Finding, layout_struct_rule
 from kipwire.types import KINDS, TYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.language.versions import Versions
-    from kipgen.language.wire_form import BitsSpec
-    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 _FLAGS = field_of("int8", "Flags", bits=[{"name": "HasAlpha", "bits": "0"}])
 _VALUE = field_of("bytes", "Value", size="rest", presentIf="HasValue")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from kipgen.language.versions import Versions
+from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import field_of, layout
 from kipgen.reading.rules.layout_fields import existing, fault_of_versions, is_rest, may_be_missing
 from kipgen.reading.rules.rule import Finding, layout_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.language.versions import Versions
-    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 _Structs = dict[str, "StructDraft"]
 _VersionSet = int

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kipgen.language.wire_form import PROPERTIES, REST, VERSION, has_size
+from kipgen.reading.draft import Draft, FieldDraft
 from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, layout, spec
 from kipgen.reading.rules.rule import Finding, draft_rule, layout_field_rule, message_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.reading.draft import Draft, FieldDraft
 
 _CHOICES = (("size", "count"), ("presentIf", "absentIf"), ("sizeOf", "checksum", "constant", "bits"))
 """Groups of properties that exclude each other."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kipgen.language.versions import MAX_VERSION, Versions
+from kipgen.reading.draft import Draft
 from kipgen.reading.rules.examples import spec
 from kipgen.reading.rules.rule import Finding, message_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.reading.draft import Draft
 
 
 @message_rule(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterator
+from pathlib import PurePath
+from typing import NamedTuple
 
 from kipgen.language.names import module_name
+from kipgen.reading.draft import Draft, SpecPart
 from kipgen.reading.rules.examples import ALPHA, spec
-from kipgen.reading.rules.rule import Entry, Finding, Folder, folder_rule, repeated
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from kipgen.reading.draft import SpecPart
+from kipgen.reading.rules.rule import Finding, Folder, folder_rule, repeated
 
 _PARTNERS = {
     "request": "response",
@@ -52,9 +50,9 @@ _UNSERVED = ', "servedVersions": "none"'
     bad=spec(name="ProbeRecord", type_="metadata"),
 )
 def api_key_missing(folder: Folder) -> Iterator[Finding]:
-    for entry in folder.entries:
-        message, part = entry.draft.message, entry.draft.part
-        if _lacks_key(entry) and part.broken.isdisjoint(("type", "apiKey")):
+    for draft in folder.messages:
+        message, part = draft.message, draft.part
+        if _lacks_key(draft) and part.broken.isdisjoint(("type", "apiKey")):
             yield Finding(part, f"a message of type {message.type} needs an apiKey in the registry; give it one")
 
 
@@ -65,10 +63,10 @@ def api_key_missing(folder: Folder) -> Iterator[Finding]:
     bad=(*_PAIR, _request("OtherRequest", 900)),
 )
 def api_key_taken(folder: Folder) -> Iterator[Finding]:
-    for (entry, key), (first, _) in repeated(_registered(folder), lambda it: it[1]):
-        already = f"{first.draft.message.name} ({first.draft.part.location('apiKey')})"
+    for (draft, key), (first, _) in repeated(_registered(folder), lambda it: it[1]):
+        already = f"{first.message.name} ({first.part.location('apiKey')})"
         text = f"apiKey {key.api_key} is already used by {already}; choose another"
-        yield Finding(entry.draft.part, text, "apiKey")
+        yield Finding(draft.part, text, "apiKey")
 
 
 @folder_rule(
@@ -85,15 +83,15 @@ def api_key_taken(folder: Folder) -> Iterator[Finding]:
     ),
 )
 def api_key_heir(folder: Folder) -> Iterator[Finding]:
-    entries = list(_registered(folder))
-    others = {key: entry.draft for entry, key in entries if not key.is_former}
-    for entry, key in entries:
+    registered = list(_registered(folder))
+    others = {key: draft for draft, key in registered if not key.is_former}
+    for draft, key in registered:
         heir = others.get(key._replace(is_former=False)) if key.is_former else None
-        if heir is None or heir.message.valid_versions.contains(entry.draft.message.valid_versions):
+        if heir is None or heir.message.valid_versions.contains(draft.message.valid_versions):
             continue
-        if (entry.draft.part.broken | heir.part.broken).isdisjoint(_VERSIONS):
+        if (draft.part.broken | heir.part.broken).isdisjoint(_VERSIONS):
             text = f"{heir.message.name} also has apiKey {key.api_key}, but only versions {heir.message.valid_versions}"
-            yield Finding(entry.draft.part, f"{text}; give it versions {entry.draft.message.valid_versions}", "apiKey")
+            yield Finding(draft.part, f"{text}; give it versions {draft.message.valid_versions}", "apiKey")
 
 
 @folder_rule(
@@ -102,13 +100,13 @@ def api_key_heir(folder: Folder) -> Iterator[Finding]:
     bad=_request(),
 )
 def pair_missing(folder: Folder) -> Iterator[Finding]:
-    if not folder.is_complete or any(_lacks_key(entry) for entry in folder.entries):
+    if not folder.is_complete or any(_lacks_key(draft) for draft in folder.messages):
         return  # the partner may be one of those that are not known well enough
-    registered = {key: entry for entry, key in _registered(folder)}
-    for key, entry in registered.items():
+    registered = {key: draft for draft, key in _registered(folder)}
+    for key, draft in registered.items():
         if key.type in _PARTNERS and _partner(key, registered) is None:
             text = f"the {_PARTNERS[key.type]} with apiKey {key.api_key} is missing; add it, or correct the apiKey"
-            yield Finding(entry.draft.part, text, "apiKey")
+            yield Finding(draft.part, text, "apiKey")
 
 
 @folder_rule(
@@ -117,8 +115,8 @@ def pair_missing(folder: Folder) -> Iterator[Finding]:
     bad=(_request("ProbeQuestion"), _response()),
 )
 def request_name(folder: Folder) -> Iterator[Finding]:
-    for entry, key in _registered(folder):
-        message, part = entry.draft.message, entry.draft.part
+    for draft, key in _registered(folder):
+        message, part = draft.message, draft.part
         if key.type == "request" and not message.name.endswith("Request") and "name" not in part.broken:
             yield Finding(part, f"the request's name does not end in Request; write {message.name}Request")
 
@@ -130,13 +128,13 @@ def request_name(folder: Folder) -> Iterator[Finding]:
 )
 def response_name(folder: Folder) -> Iterator[Finding]:
     for request, response in _pairs(folder):
-        parts = (request.draft.part, response.draft.part)
-        asked, answered = request.draft.message.name, response.draft.message.name
+        parts = (request.part, response.part)
+        asked, answered = request.message.name, response.message.name
         if any("name" in part.broken for part in parts) or not asked.endswith("Request"):
             continue
         due = f"{asked.removesuffix('Request')}Response"
         if answered != due:
-            yield Finding(response.draft.part, f"this is the response of {asked}; name it {due}")
+            yield Finding(response.part, f"this is the response of {asked}; name it {due}")
 
 
 @folder_rule(
@@ -146,18 +144,18 @@ def response_name(folder: Folder) -> Iterator[Finding]:
 )
 def pair_versions(folder: Folder) -> Iterator[Finding]:
     for request, response in _pairs(folder):
-        asked, answered = request.draft.message, response.draft.message
-        broken = request.draft.part.broken | response.draft.part.broken
+        asked, answered = request.message, response.message
+        broken = request.part.broken | response.part.broken
         if "validVersions" not in broken and asked.valid_versions != answered.valid_versions:
             text = f"validVersions is {answered.valid_versions}, but {asked.valid_versions} in {asked.name}"
-            yield _unequal(response.draft.part, text, "validVersions")
+            yield _unequal(response.part, text, "validVersions")
         elif broken.isdisjoint(_VERSIONS) and asked.served_versions != answered.served_versions:
             text = f"servedVersions is {answered.served_versions}, but {asked.served_versions} in {asked.name}"
-            yield _unequal(response.draft.part, text, "servedVersions")
-        retired = request.draft.is_retired or response.draft.is_retired
+            yield _unequal(response.part, text, "servedVersions")
+        retired = request.is_retired or response.is_retired
         if not retired and "flexibleVersions" not in broken and asked.flexible_versions != answered.flexible_versions:
             text = f"flexibleVersions is {answered.flexible_versions}, but {asked.flexible_versions} in {asked.name}"
-            yield _unequal(response.draft.part, text, "flexibleVersions")
+            yield _unequal(response.part, text, "flexibleVersions")
 
 
 def _unequal(part: SpecPart, text: str, property_: str) -> Finding:
@@ -177,8 +175,8 @@ def _unequal(part: SpecPart, text: str, property_: str) -> Finding:
 )
 def coordinator_name(folder: Folder) -> Iterator[Finding]:
     suffixes = {"coordinator-key": "Key", "coordinator-value": "Value"}
-    for entry in folder.entries:
-        message, part = entry.draft.message, entry.draft.part
+    for draft in folder.messages:
+        message, part = draft.message, draft.part
         suffix = suffixes.get(message.type, "")
         if not message.name.endswith(suffix) and part.broken.isdisjoint(("name", "type")):
             yield Finding(part, f"the name of a {message.type} ends in {suffix}; write {message.name}{suffix}")
@@ -190,9 +188,9 @@ def coordinator_name(folder: Folder) -> Iterator[Finding]:
     bad=(spec(name="Probe"), spec(ALPHA.replace("Alpha", "Beta"), name="Probe")),
 )
 def message_name_taken(folder: Folder) -> Iterator[Finding]:
-    for entry, first in repeated(_named(folder), lambda it: it.draft.message.name):
-        text = f"another message already has this name ({first.draft.part.location()}); rename one of the two"
-        yield Finding(entry.draft.part, text)
+    for draft, first in repeated(_named(folder), lambda it: it.message.name):
+        text = f"another message already has this name ({first.part.location()}); rename one of the two"
+        yield Finding(draft.part, text)
 
 
 @folder_rule(
@@ -201,37 +199,37 @@ def message_name_taken(folder: Folder) -> Iterator[Finding]:
     bad=(spec(name="FooBar"), spec(name="FooBAR")),
 )
 def module_name_clash(folder: Folder) -> Iterator[Finding]:
-    for entry, other in repeated(_named(folder), lambda it: module_name(it.draft.message.name)):
-        name, first = entry.draft.message.name, other.draft.message
+    for draft, other in repeated(_named(folder), lambda it: module_name(it.message.name)):
+        name, first = draft.message.name, other.message
         if first.name != name:
             clash = f"as {first.name} ({first.location}), the message becomes the module {module_name(name)!r}"
-            yield Finding(entry.draft.part, f"{clash}; rename one of the two")
+            yield Finding(draft.part, f"{clash}; rename one of the two")
 
 
-def _lacks_key(entry: Entry) -> bool:
-    return entry.draft.message.type in _REGISTERED and entry.draft.message.api_key is None
+def _lacks_key(draft: Draft) -> bool:
+    return draft.message.type in _REGISTERED and draft.message.api_key is None
 
 
-def _named(folder: Folder) -> Iterator[Entry]:
-    return (entry for entry in folder.entries if "name" not in entry.draft.part.broken)
+def _named(folder: Folder) -> Iterator[Draft]:
+    return (draft for draft in folder.messages if "name" not in draft.part.broken)
 
 
-def _registered(folder: Folder) -> Iterator[tuple[Entry, _Key]]:
+def _registered(folder: Folder) -> Iterator[tuple[Draft, _Key]]:
     """The messages that are found by an API key, each with that key; one folder is one registry of records."""
-    for entry in folder.entries:
-        message = entry.draft.message
-        if message.api_key is None or "type" in entry.draft.part.broken or message.type in _UNREGISTERED:
+    for draft in folder.messages:
+        message = draft.message
+        if message.api_key is None or "type" in draft.part.broken or message.type in _UNREGISTERED:
             continue
-        registry = "" if message.type in ("request", "response") else entry.folder
-        is_former = message.served_versions.is_empty and not entry.draft.is_retired
-        yield entry, _Key(registry, message.type, message.api_key, is_former)
+        registry = "" if message.type in ("request", "response") else str(PurePath(draft.part.document.file).parent)
+        is_former = message.served_versions.is_empty and not draft.is_retired
+        yield draft, _Key(registry, message.type, message.api_key, is_former)
 
 
-def _pairs(folder: Folder) -> Iterator[tuple[Entry, Entry]]:
+def _pairs(folder: Folder) -> Iterator[tuple[Draft, Draft]]:
     """Each request with its response, where it is clear which belong together."""
-    by_key: dict[_Key, list[Entry]] = {}
-    for entry, key in _registered(folder):
-        by_key.setdefault(key, []).append(entry)
+    by_key: dict[_Key, list[Draft]] = {}
+    for draft, key in _registered(folder):
+        by_key.setdefault(key, []).append(draft)
     for key, requests in by_key.items():
         partner = _partner(key, by_key) if key.type == "request" else None
         if partner is not None and len(requests) == len(by_key[partner]) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict, TypeVar, Unpack
+from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
 
 from kipgen.language.problems import Problem, Severity
 from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
@@ -25,34 +25,25 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One message of a folder of specs."""
-
-    draft: Draft
-    folder: str
-    """Its own folder; one folder is one registry of metadata or coordinator records."""
-
-
-@dataclass(frozen=True, slots=True)
 class Folder:
     """The messages of a folder of specs, its sub-folders included."""
 
-    entries: tuple[Entry, ...]
+    messages: tuple[Draft, ...]
     is_complete: bool
     """Whether name, type and key of every file are known; if not, nothing is reported as missing."""
     enums: tuple[EnumDraft, ...] = ()
 
 
 T = TypeVar("T")
-Check = Callable[[Draft], Iterable[Finding]]
+Subject = Draft | Folder | EnumDraft
+"""What rules judge: a message, the messages of a folder together, or an enum."""
+Check = Callable[[T], Iterable[Finding]]
 PartCheck = Callable[[T, Draft], Iterable[Finding]]
-FolderCheck = Callable[[Folder], Iterable[Finding]]
-EnumCheck = Callable[[EnumDraft], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of the language. Rules without a check are applied while a file is read."""
+    """One rule of the language."""
 
     id: str
     summary: str
@@ -64,30 +55,19 @@ class Rule:
     """Its severity in the language itself; None if only Kafka's generator has the rule."""
     kafka: Severity | None = "error"
     """Its severity in a spec for Kafka's own generator."""
-    check: Check | None = None
-    folder_check: FolderCheck | None = None
-    enum_check: EnumCheck | None = None
+    subject: type[Subject] | None = None
+    """What it judges; None if it is applied while a file is read."""
+    check: Check[Any] = lambda _: ()
 
     def severity_for(self, kafka: bool) -> Severity | None:
         return self.kafka if kafka else self.severity
 
-    def judge(self, draft: Draft, kafka: bool) -> Iterator[Problem]:
-        """What the rule finds in one message."""
-        return self._problems(self.check, draft, kafka)
-
-    def judge_folder(self, folder: Folder, kafka: bool) -> Iterator[Problem]:
-        """What the rule finds between the messages of a folder."""
-        return self._problems(self.folder_check, folder, kafka)
-
-    def judge_enum(self, draft: EnumDraft, kafka: bool) -> Iterator[Problem]:
-        """What the rule finds in one enum."""
-        return self._problems(self.enum_check, draft, kafka)
-
-    def _problems(self, check: Callable[[T], Iterable[Finding]] | None, judged: T, kafka: bool) -> Iterator[Problem]:
+    def judge(self, subject: Subject, kafka: bool) -> Iterator[Problem]:
+        """What the rule finds; nothing in what it does not judge."""
         severity = self.severity_for(kafka)
-        if check is None or severity is None:
+        if type(subject) is not self.subject or severity is None:
             return
-        for finding in check(judged):
+        for finding in self.check(subject):
             location = finding.part.location(finding.property, *finding.below)
             yield Problem(location, finding.part.names, self.id, finding.text, severity)
 
@@ -104,7 +84,7 @@ class Profile(TypedDict):
 
 def reading_rule(id_: str, **profile: Unpack[Profile]) -> Rule:
     """A rule that is applied while a file is read."""
-    return _rule(id_, profile)
+    return _rule(id_, profile, None)
 
 
 def repeated(items: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
@@ -119,7 +99,7 @@ def repeated(items: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T
 # The decorators. A rule has the name of its function, with hyphens: `tag_gap` makes the rule `tag-gap`.
 
 
-def message_rule(needs: tuple[str, ...], **profile: Unpack[Profile]) -> Callable[[Check], Rule]:
+def message_rule(needs: tuple[str, ...], **profile: Unpack[Profile]) -> Callable[[Check[Draft]], Rule]:
     """Make a rule of a function that judges a message by its own properties.
 
     Args:
@@ -130,12 +110,12 @@ def message_rule(needs: tuple[str, ...], **profile: Unpack[Profile]) -> Callable
     return _of_drafts(lambda draft: not draft.is_retired and draft.part.broken.isdisjoint(needs), profile)
 
 
-def draft_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
+def draft_rule(**profile: Unpack[Profile]) -> Callable[[Check[Draft]], Rule]:
     """Make a rule of a function that judges a whole message with its structs."""
     return _of_drafts(lambda _: True, profile)
 
 
-def layout_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
+def layout_rule(**profile: Unpack[Profile]) -> Callable[[Check[Draft]], Rule]:
     """Make a rule of a function that judges a whole layout; not called while a field is known to be wrong."""
     return _of_drafts(lambda draft: _is_layout(draft) and not _is_any_broken(draft.fields), profile)
 
@@ -183,14 +163,19 @@ def layout_struct_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[Struct
     return _of_parts(structs, profile)
 
 
-def folder_rule(**profile: Unpack[Profile]) -> Callable[[FolderCheck], Rule]:
+def folder_rule(**profile: Unpack[Profile]) -> Callable[[Check[Folder]], Rule]:
     """Make a rule of a function that judges the messages of a folder together."""
-    return lambda check: _rule(_id_of(check), profile, folder_check=check)
+    return lambda check: _rule(_id_of(check), profile, Folder, check)
 
 
-def _of_drafts(applies_to: Callable[[Draft], bool], profile: Profile) -> Callable[[Check], Rule]:
+def enum_rule(**profile: Unpack[Profile]) -> Callable[[Check[EnumDraft]], Rule]:
+    """Make a rule of a function that judges an enum."""
+    return lambda check: _rule(_id_of(check), profile, EnumDraft, check)
+
+
+def _of_drafts(applies_to: Callable[[Draft], bool], profile: Profile) -> Callable[[Check[Draft]], Rule]:
     """The decorator for functions that check some messages."""
-    return lambda judge: _rule(_id_of(judge), profile, lambda draft: judge(draft) if applies_to(draft) else ())
+    return lambda judge: _rule(_id_of(judge), profile, Draft, lambda draft: judge(draft) if applies_to(draft) else ())
 
 
 def _of_parts(parts: Callable[[Draft], Iterable[T]], profile: Profile) -> Callable[[PartCheck[T]], Rule]:
@@ -201,7 +186,7 @@ def _of_parts(parts: Callable[[Draft], Iterable[T]], profile: Profile) -> Callab
             for part in parts(draft):
                 yield from judge(part, draft)
 
-        return _rule(_id_of(judge), profile, check)
+        return _rule(_id_of(judge), profile, Draft, check)
 
     return decorate
 
@@ -214,11 +199,6 @@ def _is_any_broken(fields: Iterable[FieldDraft]) -> bool:
     return any(field.part.broken for field in fields)
 
 
-def enum_rule(**profile: Unpack[Profile]) -> Callable[[EnumCheck], Rule]:
-    """Make a rule of a function that judges an enum."""
-    return lambda check: _rule(_id_of(check), profile, enum_check=check)
-
-
 def _is_layout(draft: Draft) -> bool:
     """Whether the message is known to be a layout that has versions."""
     return draft.message.is_layout and not draft.is_retired and draft.part.broken.isdisjoint(("type", "validVersions"))
@@ -228,13 +208,7 @@ def _id_of(function: Callable[..., object]) -> str:
     return function.__name__.replace("_", "-")
 
 
-def _rule(
-    id_: str,
-    profile: Profile,
-    check: Check | None = None,
-    folder_check: FolderCheck | None = None,
-    enum_check: EnumCheck | None = None,
-) -> Rule:
+def _rule(id_: str, profile: Profile, subject: type[Subject] | None, check: Check[Any] = lambda _: ()) -> Rule:
     good, bad = profile["good"], profile["bad"]
     return Rule(
         id=id_,
@@ -243,7 +217,6 @@ def _rule(
         bad=(bad,) if isinstance(bad, str) else bad,
         severity=profile.get("severity", "error"),
         kafka=profile.get("kafka", "error"),
+        subject=subject,
         check=check,
-        folder_check=folder_check,
-        enum_check=enum_check,
     )

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import LEAF, field_of, spec, struct_named
 from kipgen.reading.rules.rule import Finding, draft_rule, repeated
 from kipgen.reading.source import MAX_DEPTH
 from kipwire.types import TYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 
 MAX_STRUCTS = MAX_DEPTH // 2
 """How deep common structs may be nested: as deep as inline ones, which take two levels of a file each."""

@@ -1,23 +1,19 @@
-"""Tagged fields (KIP-482)."""
+"""Tagged fields, and the tags of removed fields, which are not used again (KIP-482)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from kipgen.reading.rules.examples import field_of, spec
-from kipgen.reading.rules.rule import Finding, field_rule, repeated, struct_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.language.versions import Versions
-    from kipgen.reading.draft import Draft, FieldDraft, StructDraft
+from kipgen.language.versions import Versions
+from kipgen.reading.draft import Draft, FieldDraft, StructDraft
+from kipgen.reading.rules.examples import field_of, spec, tagged_field
+from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeated, struct_rule
 
 
 @field_rule(
     needs=("tag", "taggedVersions"),
     summary="taggedVersions come with a tag.",
-    good=spec(field_of("int32", versions="2+", taggedVersions="2+", tag=0)),
+    good=spec(tagged_field()),
     bad=spec(field_of("int32", versions="2+", taggedVersions="2+")),
 )
 def tag_missing(field: FieldDraft, _: Draft) -> Iterator[Finding]:
@@ -53,7 +49,7 @@ def _flexible(field: FieldDraft, draft: Draft) -> Versions:
 @field_rule(
     needs=("tag", "taggedVersions"),
     summary="taggedVersions have no end: a tagged field stays tagged.",
-    good=spec(field_of("int32", versions="2+", taggedVersions="2+", tag=0)),
+    good=spec(tagged_field()),
     bad=spec(field_of("int32", versions="2+", taggedVersions="2-3", tag=0)),
 )
 def tagged_versions_open(field: FieldDraft, _: Draft) -> Iterator[Finding]:
@@ -85,7 +81,7 @@ def tagged_outside_versions(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     message=("flexibleVersions",),
     summary="Fields are tagged in flexible versions only.",
     good=spec(field_of("int32", versions="1+", taggedVersions="2+", tag=0)),
-    bad=spec(field_of("int32", versions="1+", taggedVersions="1+", tag=0)),
+    bad=spec(tagged_field(versions="1+")),
 )
 def tagged_outside_flexible(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
     flexible = _flexible(field, draft)
@@ -110,14 +106,8 @@ def tagged_nullable(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 @struct_rule(
     summary="The tags of one message or struct are different.",
-    good=spec(
-        field_of("int32", versions="2+", taggedVersions="2+", tag=0),
-        field_of("int32", "Beta", versions="3+", taggedVersions="3+", tag=1),
-    ),
-    bad=spec(
-        field_of("int32", versions="2+", taggedVersions="2+", tag=0),
-        field_of("int32", "Beta", versions="3+", taggedVersions="3+", tag=0),
-    ),
+    good=spec(tagged_field(), tagged_field("Beta", 1, versions="3+")),
+    bad=spec(tagged_field(), tagged_field("Beta", 0, versions="3+")),
 )
 def duplicate_tag(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     tagged = (field for field in struct.fields if field.spec.tag is not None)
@@ -128,14 +118,8 @@ def duplicate_tag(struct: StructDraft, _: Draft) -> Iterator[Finding]:
 
 @struct_rule(
     summary="Tags count from 0 without gaps. KIP-482 does not require it, but Kafka's generator does.",
-    good=spec(
-        field_of("int32", versions="2+", taggedVersions="2+", tag=1),
-        field_of("int32", "Beta", versions="2+", taggedVersions="2+", tag=0),
-    ),
-    bad=spec(
-        field_of("int32", versions="2+", taggedVersions="2+", tag=0),
-        field_of("int32", "Beta", versions="2+", taggedVersions="2+", tag=2),
-    ),
+    good=spec(tagged_field(tag=1), tagged_field("Beta")),
+    bad=spec(tagged_field(), tagged_field("Beta", 2)),
     severity="warning",
 )
 def tag_gap(struct: StructDraft, _: Draft) -> Iterator[Finding]:
@@ -175,3 +159,63 @@ def tag_alone(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 def tagged_records(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if field.spec.tag is not None and str(field.spec.type) == "records":
         yield Finding(field.part, "Kafka's generator cannot tag records; use bytes, which are written alike", "type")
+
+
+# Tags of removed fields, which are listed in `reservedTags`.
+
+
+@struct_rule(
+    summary="A field does not use a reserved tag: older peers may still send the field that had it (KIP-482).",
+    good=spec(tagged_field(), more='"reservedTags": [1]'),
+    bad=spec(tagged_field(), more='"reservedTags": [0]'),
+)
+def reserved_tag_used(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for field in struct.fields:
+        if field.spec.tag in struct.spec.reserved_tags:
+            line = struct.part.location("reservedTags").line
+            text = f"tag {field.spec.tag} is reserved (line {line}): another field once had it; choose another tag"
+            yield Finding(field.part, text, "tag")
+
+
+@struct_rule(
+    summary="reservedTags names each tag once.",
+    good=spec(tagged_field(), more='"reservedTags": [1, 2]'),
+    bad=spec(tagged_field(), more='"reservedTags": [1, 1]'),
+)
+def reserved_tag_twice(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    tags = struct.spec.reserved_tags
+    for tag in sorted({tag for tag in tags if tags.count(tag) > 1}):
+        yield Finding(struct.part, f"tag {tag} is listed {tags.count(tag)} times; list it once", "reservedTags")
+
+
+@draft_rule(
+    summary="Only a message with flexible versions reserves tags; others never had tags (KIP-482).",
+    good=spec(flexible="2+", more='"reservedTags": [0]'),
+    bad=spec(flexible="none", more='"reservedTags": [0]'),
+)
+def reserved_tags_inflexible(draft: Draft) -> Iterator[Finding]:
+    if draft.is_retired or not draft.message.flexible_versions.is_empty or "flexibleVersions" in draft.part.broken:
+        return
+    for struct in draft.structs:
+        if struct.spec.reserved_tags:
+            text = "the message has no flexible versions, so no field of it ever had a tag; leave reservedTags out"
+            yield Finding(struct.part, text, "reservedTags")
+
+
+@field_rule(
+    needs=("type", "reservedTags"),
+    summary="reservedTags are listed where the fields are: in the message, in a common struct, or in the field "
+    "that defines its struct.",
+    good=spec(field_of("Inner", versions="2+", reservedTags=[0], fields=[tagged_field(tag=1)])),
+    bad=spec(field_of("int32", versions="2+", reservedTags=[0])),
+)
+def reserved_tags_place(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
+    if "reservedTags" not in field.part.given:
+        return
+    struct = draft.common.get(field.spec.type.element)
+    if not field.spec.type.has_struct:
+        text = f"{field.spec.type} has no fields, so no tags; leave reservedTags out"
+        yield Finding(field.part, text, "reservedTags")
+    elif struct is not None:
+        text = f"{struct.spec.name} is a common struct (line {struct.part.location().line}); reserve its tags there"
+        yield Finding(field.part, text, "reservedTags")
