@@ -46,14 +46,15 @@ class Proxy:
         """Pass on one connection, until one side closes it or breaks the rules."""
         try:
             from_broker, to_broker = await asyncio.open_connection(*broker)
-        except OSError as error:
-            print(f"no connection to {broker}: {error}")
+        except (OSError, asyncio.CancelledError) as error:
+            print(f"no connection to {broker}: {error!r}")
             to_client.close()
             return
         link = Link(self, to_client, to_broker)
         tasks = [asyncio.create_task(side) for side in (link.from_client(from_client), link.from_broker(from_broker))]
-        _, others = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in others:
+        with suppress(asyncio.CancelledError):  # when the program ends
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
             task.cancel()
         for result in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(result, Exception):
