@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 
 import kafka_messages
-from kipwire import build
+from kipwire import Struct, build
 from kipwire.connection import Request, ServerConnection, versions_answer
 from kipwire.records import read_batches, with_offsets
 from tests.support.example_programs import example
@@ -139,6 +139,42 @@ def test_a_proxy_closes_a_connection_that_breaks_the_rules(
 
     assert asyncio.run(run()) == b""
     assert "begin as HTTP does" in capsys.readouterr().out
+
+
+def test_a_proxy_has_one_port_for_each_broker(examples: tuple[Any, Any]) -> None:
+    proxy_module, _ = examples
+
+    async def run() -> list[int]:
+        proxy = proxy_module.Proxy("127.0.0.1")
+        ports = await asyncio.gather(*(proxy.listen(("127.0.0.1", broker)) for broker in (1, 1, 2)))
+        await all_closed(*proxy.servers.values())
+        return ports
+
+    first, again, other = asyncio.run(run())
+    assert first == again != other
+
+
+def kafka_responses_with_addresses() -> dict[int, int]:
+    """The first version of each response that clients read and that has structs with a host and a port, by API key."""
+    not_for_clients = {52, 53, 54, 59, 82}  # Vote, BeginQuorumEpoch, EndQuorumEpoch, FetchSnapshot, UpdateRaftVoter
+    of_others = {55, 89, 88}  # controllers, and applications of Kafka Streams, which clients do not connect to
+    found: dict[int, int] = {}
+    for name in kafka_messages.REGISTRY.names():
+        entry = kafka_messages.REGISTRY.entry(name)
+        for version in reversed(entry.versions) if entry.type == "response" else ():
+            if has_address(kafka_messages.message(name, version)):
+                found[entry.api_key or 0] = version
+    return {key: version for key, version in found.items() if key not in not_for_clients | of_others}
+
+
+def has_address(struct: type[Struct]) -> bool:
+    names = {field.name for field in struct.ATTRIBUTES}
+    return {"host", "port"} <= names or any(has_address(field.struct) for field in struct.ATTRIBUTES if field.struct)
+
+
+def test_the_proxy_knows_all_responses_with_addresses(examples: tuple[Any, Any]) -> None:
+    proxy_module, _ = examples
+    assert kafka_responses_with_addresses() == proxy_module.ADDRESSES_SINCE
 
 
 def connected(port: int, seconds: float = 60) -> socket.socket:
