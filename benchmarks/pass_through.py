@@ -1,4 +1,4 @@
-"""A proxy that passes on bytes without a look at them, written as small as examples/proxy.py could be without its purpose.
+"""A proxy that passes on bytes without a look at them: what examples/proxy.py is compared with.
 
 python -m benchmarks.pass_through HOST:PORT --listen HOST:PORT
 """
