@@ -158,8 +158,8 @@ def main() -> int:
         f"{options.rounds} rounds, interleaved; a ratio is the median of the ratios per round. `{UNREAD}` is "
         "benchmarks/pass_through.py: asyncio with the same reads and writes, which knows nothing of Kafka. `proxy` is "
         "examples/proxy.py: it splits the bytes into frames, prints each request and response (to /dev/null), and "
-        "decodes and rewrites the responses that have addresses. kafka-python sends batches of 16 KB, confluent-kafka of "
-        "up to 1 MB."
+        "decodes and rewrites the responses that have addresses. kafka-python sends batches of 16 KB, "
+        "confluent-kafka of up to 1 MB."
     )
     RESULTS.write_text(
         markdown(tables, where, how, title="Results: proxy", command="make bench-proxy"), encoding="utf-8"
