@@ -14,6 +14,7 @@ from kipgen.resources import enum_schema_path
 
 if TYPE_CHECKING:
     from kipgen.language.problems import Problem
+    from kipgen.language.spec import FieldSpec
     from kipgen.reading.source import Document
 
 ENUM_SUFFIX = ".enum.json"
@@ -65,6 +66,12 @@ class EnumDraft:
     part: SpecPart
     values: tuple[SpecPart, ...]
     """One for each value of the spec."""
+
+
+def enum_of(field: FieldSpec) -> str | None:
+    """The enum that names a field's numbers or their bits, if its package has it; None where there is none."""
+    is_error = field.type.element == "int16" and field.name.endswith(ERROR_CODE)
+    return field.enum or (ERROR_CODE if is_error else None)
 
 
 def is_enum_file(path: Path | str) -> bool:
