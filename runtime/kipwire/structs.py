@@ -245,7 +245,7 @@ class Field:
 
     @property
     def enum_of_bits(self) -> type[NamedNumber] | None:
-        """The enum that names the bits of its numbers, where bit n is set if the number n is meant; None as in `enum`."""
+        """The enum that names its bits, of which bit n is set if the number n is meant; None as in `enum`."""
         from kipwire.enums import enum_of_bits
 
         return None if self.owner is None else enum_of_bits(self.owner, self.name)

@@ -144,7 +144,7 @@ def test_every_enum_has_its_table_with_all_that_is_known_of_its_numbers(pages: d
             assert with_kip_links(one.about) in rest
             assert one.kip is None or f">KIP-{one.kip}</a></td>" in rest
             if isinstance(one, ErrorNumber):
-                assert ("<td>yes</td>" in rest) == one.retriable
+                assert ("<td>retriable</td>" in rest) == one.retriable
             if isinstance(one, MessageNumber) and one.versions:
                 assert f'<a href="{one.message}.html">' in rest
 
