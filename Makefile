@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types mypy pyright \
-	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark demo docs \
+	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark bench-proxy demo docs \
 	broker broker-stop test-broker test-cluster lock wheel clean
 
 help:  ## List the targets
@@ -99,6 +99,10 @@ bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the ta
 
 bench-space: setup  ## What message formats add to a batch, beside the table of the KIP-98 draft; with a plot
 	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
+
+bench-proxy: setup  ## The example proxy's processor time between clients and a broker, beside one that passes bytes on
+	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh start
+	@$(BIN)/python -m benchmarks.proxy; status=$$?; bash scripts/broker/broker.sh stop; exit $$status
 
 docs: setup  ## Build the documentation site: build/docs/html/index.html
 	$(BIN)/python -m docs.site build/docs

@@ -14,7 +14,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import kafka_messages
@@ -22,8 +22,8 @@ from kipwire import Struct
 from kipwire.connection import ClientConnection, Request, Response, ServerConnection
 
 Address = tuple[str, int]
-WITH_ADDRESSES = {0, 1, 3, 10, 60, 78, 79}
-"""Produce, Fetch, Metadata, FindCoordinator, DescribeCluster, ShareFetch and ShareAcknowledge, by API key."""
+ADDRESSES_SINCE = {0: 10, 1: 16, 3: 0, 10: 0, 60: 0, 78: 1, 79: 1}
+"""The first version with addresses, by API key: Produce, Fetch, Metadata, FindCoordinator, DescribeCluster, Share..."""
 
 
 class Proxy:
@@ -32,28 +32,28 @@ class Proxy:
     def __init__(self, host: str) -> None:
         self.host = host
         self.servers: dict[Address, asyncio.Server] = {}
+        self.opening = asyncio.Lock()
 
     async def listen(self, broker: Address, port: int = 0) -> int:
         """The port on which clients reach a broker; opened when it is first asked for."""
-        if broker not in self.servers:
-            self.servers[broker] = await asyncio.start_server(partial(self.pass_on, broker), self.host, port)
-        opened: int = self.servers[broker].sockets[0].getsockname()[1]
-        return opened
+        async with self.opening:  # many responses may ask for the same broker at once
+            if broker not in self.servers:
+                self.servers[broker] = await asyncio.start_server(partial(self.pass_on, broker), self.host, port)
+        return int(self.servers[broker].sockets[0].getsockname()[1])
 
-    async def pass_on(
-        self, broker: Address, from_client: asyncio.StreamReader, to_client: asyncio.StreamWriter
-    ) -> None:
+    async def pass_on(self, broker: Address, reader: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         """Pass on one connection, until one side closes it or breaks the rules."""
         try:
             from_broker, to_broker = await asyncio.open_connection(*broker)
-        except OSError as error:
-            print(f"no connection to {broker}: {error}")
+        except (OSError, asyncio.CancelledError) as error:
+            print(f"no connection to {broker}: {error!r}")
             to_client.close()
             return
         link = Link(self, to_client, to_broker)
-        tasks = [asyncio.create_task(side) for side in (link.from_client(from_client), link.from_broker(from_broker))]
-        _, others = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in others:
+        tasks = [asyncio.create_task(side) for side in (link.from_client(reader), link.from_broker(from_broker))]
+        with suppress(asyncio.CancelledError):  # when the program ends
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
             task.cancel()
         for result in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(result, Exception):
@@ -65,11 +65,13 @@ class Proxy:
 
     async def rewritten(self, response: Response) -> bytes:
         """A response in which the brokers' addresses are those of this proxy."""
-        if response.to.api_key not in WITH_ADDRESSES:
+        to = response.to
+        if to.api_version < ADDRESSES_SINCE.get(to.api_key, to.api_version + 1):
             return response.raw
-        for one in endpoints(response.body):
-            if one.port >= 0:  # -1 stands for no broker
-                one.host, one.port = self.host, await self.listen((one.host, one.port))
+        if not (found := [one for one in endpoints(response.body) if one.port >= 0]):  # -1 is the port of no broker
+            return response.raw  # such as most of Produce and Fetch: records need not be encoded again
+        for one in found:
+            one.host, one.port = self.host, await self.listen((one.host, one.port))
         return kafka_messages.encode_response(response.body, header=response.header) + response.rest
 
 
@@ -77,8 +79,7 @@ class Link:
     """One client and its broker."""
 
     def __init__(self, proxy: Proxy, to_client: asyncio.StreamWriter, to_broker: asyncio.StreamWriter) -> None:
-        self.proxy = proxy
-        self.to_client, self.to_broker = to_client, to_broker
+        self.proxy, self.to_client, self.to_broker = proxy, to_client, to_broker
         self.client_side = ServerConnection(kafka_messages.REGISTRY)
         self.broker_side = ClientConnection(kafka_messages.REGISTRY)
         self.waiting: deque[Request] = deque()
@@ -87,14 +88,12 @@ class Link:
         """Pass on requests."""
         while data := await reader.read(65536):
             self.client_side.receive_data(data)
-            for request in self.client_side.events():
-                assert isinstance(request, Request)
-                print(
-                    f"-> {name(request.api_key, request.api_version)} #{request.correlation_id}, {len(request.raw)} B"
-                )
-                if request.is_answered:
-                    self.waiting.append(request)
-                self.to_broker.write(self.broker_side.send_frame(request.raw))
+            for asked in self.client_side.events():
+                assert isinstance(asked, Request)
+                print(f"-> {name(asked.api_key, asked.api_version)} #{asked.correlation_id}, {len(asked.raw)} B")
+                if asked.is_answered:
+                    self.waiting.append(asked)
+                self.to_broker.write(self.broker_side.send_frame(asked.raw))
             await self.to_broker.drain()
 
     async def from_broker(self, reader: asyncio.StreamReader) -> None:
@@ -121,6 +120,7 @@ def endpoints(struct: Struct) -> Iterator[Any]:
                 yield from endpoints(inner)
 
 
+@cache
 def name(api_key: int, version: int) -> str:
     """Such as `Fetch v12`."""
     if not kafka_messages.REGISTRY.has_request(api_key, version):

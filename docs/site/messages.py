@@ -1,4 +1,4 @@
-"""A page for each message of `kafka_messages`, and the page that lists them."""
+"""A page for each message of `kafka_messages`, and the pages that list them and name their numbers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 import kafka_messages
+from docs.site.enums import enum_page
 from docs.site.example import Example, examples
 from docs.site.navigation import Page
 from docs.site.python_class import call
@@ -46,7 +47,7 @@ class MessagePage:
 
 
 def message_pages(root: Path) -> list[Page]:
-    """The list of messages, then a page for each.
+    """The list of messages, the names of their numbers, then a page for each.
 
     Retired messages have no version to show, and layouts no versions side by side; both are only in the specs.
 
@@ -78,5 +79,6 @@ def message_pages(root: Path) -> list[Page]:
     index = Page("messages/index.md", "All messages", render("messages.md.j2", groups=groups), is_index=True)
     return [
         index,
+        enum_page(),
         *(Page(f"messages/{one.spec.name}.md", one.spec.name, render("message.md.j2", page=one)) for one in pages),
     ]

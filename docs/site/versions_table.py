@@ -9,6 +9,7 @@ from kipgen.language import names
 from kipgen.language.defaults import type_default
 from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.language.versions import Versions
+from kipgen.reading.enum_spec import enum_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,10 @@ class Row:
     default: str
     """The default as Python writes it; "" where it is the type's own."""
     about: str
+    enum: str
+    """What names its numbers; "" if nothing does."""
+    is_enum_bits: bool
+    """Whether the names are those of the bits that are set."""
     cells: tuple[Cell, ...]
 
 
@@ -57,6 +62,8 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], within: Versions, ar
             str(field.type),
             "" if field.default == type_default(field.type) else repr(field.default),
             field.about,
+            enum_of(field) or "",
+            field.enum_bits,
             tuple(_cell(field, version, present) for version in spec.valid_versions.each()),
         )
         struct = field.type.element

@@ -1187,3 +1187,15 @@ FIELDS: dict[str, type[enums.NamedNumber]] = {
     "zk_migration_state_record.ZkMigrationStateRecord.zk_migration_state": ZkMigrationState,
 }
 """The enums of fields, by module, class and attribute."""
+
+BITS: dict[str, type[enums.NamedNumber]] = {
+    "consumer_group_describe_response.DescribedGroup.authorized_operations": AclOperation,
+    "describe_cluster_response.DescribeClusterResponse.cluster_authorized_operations": AclOperation,
+    "describe_groups_response.DescribedGroup.authorized_operations": AclOperation,
+    "describe_topic_partitions_response.DescribeTopicPartitionsResponseTopic.topic_authorized_operations": AclOperation,
+    "metadata_response.MetadataResponse.cluster_authorized_operations": AclOperation,
+    "metadata_response.MetadataResponseTopic.topic_authorized_operations": AclOperation,
+    "share_group_describe_response.DescribedGroup.authorized_operations": AclOperation,
+    "streams_group_describe_response.DescribedGroup.authorized_operations": AclOperation,
+}
+"""Likewise the enums of fields in which bit n is set if the number n is meant."""

@@ -44,6 +44,14 @@ class NamedNumber(IntEnum):
         return found if isinstance(found, cls) else None
 
     @classmethod
+    def of_bits(cls, number: int) -> tuple[Self, ...]:
+        """The members whose bits are set in a number: bit n is that of the member with number n.
+
+        Bits without a member are left out, as peers may set some that nobody here has a name for.
+        """
+        return tuple(one for one in cls if one >= 0 and number >> one & 1)
+
+    @classmethod
     def text(cls, number: int) -> str:
         """The number with its name, as in `25 UNKNOWN_MEMBER_ID`; the number alone where it has none."""
         found = cls.find(number)
@@ -84,18 +92,33 @@ def enum_of(owner: type, attribute: str) -> type[NamedNumber] | None:
         owner: the generated class that has the attribute.
         attribute: its name.
     """
+    return _found(owner, attribute, "FIELDS")
+
+
+def enum_of_bits(owner: type, attribute: str) -> type[NamedNumber] | None:
+    """The enum whose numbers are those of the bits of an attribute; None where its package has none for it.
+
+    Args:
+        owner: the generated class that has the attribute.
+        attribute: its name.
+    """
+    return _found(owner, attribute, "BITS")
+
+
+def _found(owner: type, attribute: str, table: str) -> type[NamedNumber] | None:
     package, _, module = owner.__module__.rpartition(".")[0].rpartition(".")
-    return _fields(package).get(f"{module}.{owner.__name__}.{attribute}")
+    return _fields(package, table).get(f"{module}.{owner.__name__}.{attribute}")
 
 
 @lru_cache(maxsize=64)
-def _fields(package: str) -> Mapping[str, type[NamedNumber]]:
+def _fields(package: str, table: str) -> Mapping[str, type[NamedNumber]]:
     """The enums of the fields of a package, by module, class and attribute."""
     name = f"{package}.{MODULE}"
     try:
-        found: Mapping[str, type[NamedNumber]] = import_module(name).FIELDS
+        module = import_module(name)
     except ModuleNotFoundError as error:
         if error.name not in (name, package):
             raise
         return {}
+    found: Mapping[str, type[NamedNumber]] = getattr(module, table, {})  # packages of earlier releases have no bits
     return found

@@ -244,6 +244,20 @@ class Field:
         return None if self.owner is None else enum_of(self.owner, self.name)
 
     @property
+    def enum_of_bits(self) -> type[NamedNumber] | None:
+        """The enum that names its bits, of which bit n is set if the number n is meant; None as in `enum`."""
+        from kipwire.enums import enum_of_bits
+
+        return None if self.owner is None else enum_of_bits(self.owner, self.name)
+
+    def named(self, number: int) -> tuple[NamedNumber, ...]:
+        """What its enum calls a number: one member, one for each bit that is set, or none."""
+        if (bits := self.enum_of_bits) is not None:
+            return bits.of_bits(number)
+        found = None if self.enum is None else self.enum.find(number)
+        return () if found is None else (found,)
+
+    @property
     def json_name(self) -> str:
         return self.spec_name[0].lower() + self.spec_name[1:]
 

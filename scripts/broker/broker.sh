@@ -8,6 +8,10 @@ HOME_OF_BROKER=$(cd "$HERE/../.." && pwd)/build/broker
 PORT=${BROKER_PORT:-19092}
 CONTROLLER_PORT=$((PORT + 1))
 SECONDS_TO_START=60
+# A second listener, whose clients are sent to this port: that of a proxy which does not rewrite addresses.
+SENDS_TO=${BROKER_SENDS_TO:-}
+SECOND_LISTENER=${SENDS_TO:+,PROXIED://127.0.0.1:$((PORT + 2))}
+SECOND_ADDRESS=${SENDS_TO:+,PROXIED://127.0.0.1:$SENDS_TO}
 # Each pom has its own folder, so that a new version never uses the jars of an old one.
 JARS=${XDG_CACHE_HOME:-$HOME/.cache}/kipwire/broker/$(cksum <"$HERE/pom.xml" | cut -d ' ' -f 1)
 
@@ -49,9 +53,9 @@ write_properties() {
     cat >"$HOME_OF_BROKER/server.properties" <<PROPERTIES
 node.id=1
 process.roles=broker,controller
-listeners=CLIENTS://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT
-advertised.listeners=CLIENTS://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT
-listener.security.protocol.map=CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=CLIENTS://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT$SECOND_LISTENER
+advertised.listeners=CLIENTS://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT$SECOND_ADDRESS
+listener.security.protocol.map=CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT
 inter.broker.listener.name=CLIENTS
 controller.listener.names=CONTROLLER
 controller.quorum.bootstrap.servers=127.0.0.1:$CONTROLLER_PORT

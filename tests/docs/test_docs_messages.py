@@ -19,6 +19,7 @@ from docs.site.related import kip_address, pairs, with_kip_links
 from docs.site.templating import breakable, highlighted, render
 from docs.site.versions_table import version_rows
 from docs.site.wire_forms import WireForm, wire_forms
+from kafka_messages import enums
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kafka_messages.offset_delete_request.v0 import (
     OffsetDeleteRequest,
@@ -26,7 +27,8 @@ from kafka_messages.offset_delete_request.v0 import (
     OffsetDeleteRequestTopic,
 )
 from kipgen.resolve.wire import resolve
-from kipwire import convert
+from kipwire import Struct, convert
+from kipwire.enums import ErrorNumber, MessageNumber, NamedNumber
 from tests.support.places import ROOT
 from tests.support.subjects.site_specs import PROBE, kafka_specs, spec
 
@@ -125,6 +127,51 @@ def test_pages_lead_to_the_message_that_belongs_to_theirs(pages: dict[str, str])
     assert "TopicRecord" not in found
     requests = [spec for _, spec in specs if spec.type == "request" and not spec.valid_versions.is_empty]
     assert all(spec.name in found for spec in requests)
+
+
+def test_every_enum_has_its_table_with_all_that_is_known_of_its_numbers(pages: dict[str, str]) -> None:
+    page = pages["messages/enums.md"]
+    assert len(enums.__all__) > 40
+    tables = dict(zip(enums.__all__, page.split("\n## ")[1:], strict=True))
+    for name, table in tables.items():
+        enum: type[NamedNumber] = getattr(enums, name)
+        assert table.startswith(f"{name}\n")
+        rows = re.findall(r"<tr><td>(-?\d+)</td><td><code>(.*?)</code></td>(.*)</tr>", table)
+        assert [(int(number), text.replace("<wbr>", "")) for number, text, _ in rows] == [
+            (int(one), one.name) for one in enum
+        ]
+        for one, (_, _, rest) in zip(enum, rows, strict=True):
+            assert with_kip_links(one.about) in rest
+            assert one.kip is None or f">KIP-{one.kip}</a></td>" in rest
+            if isinstance(one, ErrorNumber):
+                assert ("<td>retriable</td>" in rest) == one.retriable
+            if isinstance(one, MessageNumber) and one.versions:
+                assert f'<a href="{one.message}.html">' in rest
+
+
+def test_every_field_with_names_for_its_numbers_leads_to_their_table(pages: dict[str, str]) -> None:
+    keys = {**enums.FIELDS, **enums.BITS}
+    seen = set()
+    for name in kafka_messages.names():
+        for cls in structs_of(name):
+            for field in cls.ATTRIBUTES:
+                key = f"{cls.__module__.split('.')[1]}.{cls.__name__}.{field.name}"
+                if key in keys:
+                    seen.add(key)
+                    enum, bits = keys[key].__name__, "bits of " * (key in enums.BITS)
+                    link = f'<br>{bits}<a href="enums.html#{enum.lower()}">{enum}</a></small>'
+                    rows = re.findall(rf"<td><code>{field.name}</code>.*", pages[f"messages/{name}.md"])
+                    assert any(link in row for row in rows), key
+    assert seen == set(keys)
+
+
+def structs_of(name: str) -> set[type[Struct]]:
+    """All structs of a message, in all versions."""
+
+    def within(cls: type[Struct]) -> set[type[Struct]]:
+        return {cls}.union(*(within(one.struct) for one in cls.FIELDS if one.struct and one.struct is not cls))
+
+    return set().union(*(within(kafka_messages.message(name, one)) for one in kafka_messages.versions(name)))
 
 
 def test_kips_in_texts_are_links(pages: dict[str, str]) -> None:

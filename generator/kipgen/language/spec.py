@@ -53,6 +53,8 @@ class FieldSpec:
     entity_type: str | None = None
     enum: str | None = None
     """The enum of the package that names its numbers, or those of its elements."""
+    enum_bits: bool = False
+    """Whether the enum names the bits that are set in the number, not the number itself."""
     zero_copy: bool = False
 
 

@@ -21,7 +21,7 @@ from kipgen.language.runtime_names import RUNTIME_NAMES
 from kipgen.language.spec import MessageSpec, StructSpec
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.python.steps import fixed_code
-from kipgen.reading.enum_spec import ERROR_CODE
+from kipgen.reading.enum_spec import enum_of
 from kipgen.resolve.wire import WireMessage, resolve
 from kipgen.resources import template_folder
 from kipwire.contract import LEVEL
@@ -50,6 +50,17 @@ class HeaderVersions:
 
 
 @dataclass(frozen=True, slots=True)
+class EnumField:
+    """A field whose numbers have names, if its package has them."""
+
+    key: str
+    """Its class and attribute."""
+    enum: str
+    is_bits: bool
+    """Whether the names are those of the bits that are set."""
+
+
+@dataclass(frozen=True, slots=True)
 class RegistryEntry:
     """What the registry of a package knows about a message without importing it."""
 
@@ -65,8 +76,8 @@ class RegistryEntry:
     """The lowest and the highest served version; None if all are."""
     folder: str
     """The name of the folder of its spec."""
-    enum_fields: tuple[tuple[str, str], ...]
-    """The fields that may have an enum, each by class and attribute, with its name."""
+    enum_fields: tuple[EnumField, ...]
+    """The fields that may have an enum."""
 
     @property
     def is_former(self) -> bool:
@@ -113,15 +124,15 @@ def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
     )
 
 
-def _enum_fields(spec: MessageSpec) -> Iterator[tuple[str, str]]:
+def _enum_fields(spec: MessageSpec) -> Iterator[EnumField]:
     """The fields that name their enum, and those that are error codes by their name."""
     holders: list[MessageSpec | StructSpec] = [spec, *spec.structs]
     for struct in holders:
         for field in struct.fields:
-            is_error = field.type.element == "int16" and field.name.endswith(ERROR_CODE)
-            enum = field.enum or (ERROR_CODE if is_error else None)
+            enum = enum_of(field)
             if enum is not None:
-                yield f"{names.class_name(struct.name)}.{names.attribute_name(field.name)}", enum
+                key = f"{names.class_name(struct.name)}.{names.attribute_name(field.name)}"
+                yield EnumField(key, enum, field.enum_bits)
 
 
 def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, CodeBlocks]:

@@ -46,19 +46,20 @@ def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[Regi
     """
     classes = tuple(_class(enum, entries) for enum in enums)
     given = {enum.name for enum in enums}
-    fields = tuple(_fields(entries, given))
+    fields, bits = (tuple(_fields(entries, given, is_bits)) for is_bits in (False, True))
     return (
         render("enums.py.j2", package=comment(package), classes=classes),
         *(render("enum.py.j2", enum=one) for one in classes),
-        render("enum_fields.py.j2", fields=fields),
+        render("enum_fields.py.j2", fields=fields, bits=bits),
     )
 
 
-def _fields(entries: Iterable[RegistryEntry], given: set[str]) -> Iterator[_PyField]:
+def _fields(entries: Iterable[RegistryEntry], given: set[str], is_bits: bool) -> Iterator[_PyField]:
     for entry in entries:
-        for key, enum in entry.enum_fields:
-            if enum in given:  # all but those of error codes in a package that has no names for them
-                yield _PyField(f"{entry.module}.{key}", names.class_name(enum))
+        for field in entry.enum_fields:
+            # Given are all but those of error codes in a package that has no names for them.
+            if field.enum in given and field.is_bits == is_bits:
+                yield _PyField(f"{entry.module}.{field.key}", names.class_name(field.enum))
 
 
 def _class(enum: EnumSpec, entries: Iterable[RegistryEntry]) -> _PyEnum:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kipgen.language.problems import Problem
+from kipgen.language.spec import FieldSpec
 from kipgen.reading.draft import SpecPart
 from kipgen.reading.schema_check import check_schema, shown
 from kipgen.reading.source import Document
@@ -62,6 +63,12 @@ class EnumDraft:
     part: SpecPart
     values: tuple[SpecPart, ...]
     """One for each value of the spec."""
+
+
+def enum_of(field: FieldSpec) -> str | None:
+    """The enum that names a field's numbers or their bits, if its package has it; None where there is none."""
+    is_error = field.type.element == "int16" and field.name.endswith(ERROR_CODE)
+    return field.enum or (ERROR_CODE if is_error else None)
 
 
 def is_enum_file(path: Path | str) -> bool:

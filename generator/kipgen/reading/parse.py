@@ -156,6 +156,7 @@ class _Parser:
             map_key=obj.flag("mapKey"),
             entity_type=None if (entity := obj.text("entityType")) == "unknown" else entity,
             enum=obj.text("enum"),
+            enum_bits=obj.flag("enumBits"),
             zero_copy=obj.flag("zeroCopy"),
             wire=wire_form(obj),
         )

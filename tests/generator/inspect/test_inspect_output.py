@@ -342,6 +342,21 @@ def test_elements_of_arrays_and_headers_are_shown_with_their_names() -> None:
     assert (names["resource_types[0]"], names["resource_types[1]"]) == ("TOPIC", None)
 
 
+def test_sets_of_operations_are_shown_with_their_names() -> None:
+    cls: Any = kafka_messages.message("MetadataResponse", 10)
+    answer = cls(topics=[], cluster_authorized_operations=0b110000000)
+    (piece,) = [
+        one for one in inspect_message(cls, answer.encode()).pieces if one.path == "cluster_authorized_operations"
+    ]
+    assert piece.name == "ALTER, DESCRIBE"
+    assert ">384 ALTER, DESCRIBE<" in page(inspect_message(cls, answer.encode()))
+    answer.cluster_authorized_operations = -(2**31)  # it was not asked for
+    (piece,) = [
+        one for one in inspect_message(cls, answer.encode()).pieces if one.path == "cluster_authorized_operations"
+    ]
+    assert piece.name is None
+
+
 def test_page_explains_the_name_of_a_number() -> None:
     text = page(inspect_message(kafka_messages.message("HeartbeatResponse", 4), bytes.fromhex("00000000001900")))
     assert ">25 UNKNOWN_MEMBER_ID<" in text

@@ -27,6 +27,7 @@ from kipwire.enums import NamedNumber
 from kipwire.types import TYPES
 from tests.support.places import ROOT
 
+NOT_ASKED_FOR = -(2**31)
 SPECS = ROOT / "schemas" / "kafka_messages"
 LIGHT = {
     "name": "Light",
@@ -52,6 +53,7 @@ LAMP = {
         },
         {"name": "LastErrorCode", "type": "int16", "versions": "0+"},
         {"name": "Other", "type": "int16", "versions": "0+"},
+        {"name": "Seen", "type": "int8", "versions": "0+", "enum": "Light", "enumBits": True, "default": "-128"},
     ],
 }
 ANSWER = {**LAMP, "name": "LampResponse", "type": "response", "fields": []}
@@ -123,9 +125,33 @@ def test_fields_have_the_enums_that_their_specs_or_their_names_say(lamps: Module
         cls = lamps.message("LampRequest", version)
         found = {field.name: field.enum for field in cls.FIELDS}
         plan_ = {"plan": None} if version else {}
-        assert found == {"now": module.Light, **plan_, "last_error_code": module.ErrorCode, "other": None}
+        assert found == {"now": module.Light, **plan_, "last_error_code": module.ErrorCode, "other": None, "seen": None}
         steps = [field.struct for field in cls.FIELDS if field.name == "plan"]
         assert [[field.enum for field in step.FIELDS] for step in steps] == [[module.Light]] * bool(version)
+
+
+def test_sets_of_bits_have_the_names_of_the_bits_that_are_set(lamps: ModuleType) -> None:
+    module: Any = importlib.import_module(f"{lamps.__name__}.enums")
+    cls: Any = lamps.message("LampRequest", 2)
+    fields = {field.name: field for field in cls.FIELDS}
+    seen = fields["seen"]
+    assert (seen.enum, seen.enum_of_bits) == (None, module.Light)  # its numbers are not those of the enum
+    assert {name for name, field in fields.items() if field.enum_of_bits} == {"seen"}
+    red, broken = module.Light.RED, module.Light.BROKEN
+    for number, expected in ((0b1000, (red,)), (0b1111, (red,)), (3, ()), (0, ()), (-1, (red,)), (-128, ())):
+        assert seen.named(number) == expected, number
+    assert fields["now"].named(3) == (red,)
+    assert fields["now"].named(-1) == (broken,)
+    assert fields["now"].named(8) == fields["other"].named(3) == ()
+
+
+def test_a_module_of_enums_without_bits_is_that_of_an_earlier_release(
+    lamps: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module(f"{lamps.__name__}.enums")
+    monkeypatch.delattr(module, "BITS")
+    cls: Any = lamps.message("LampRequest", 0)
+    assert {field.enum_of_bits for field in cls.FIELDS} == {None}
 
 
 def test_error_codes_have_no_enum_in_a_package_without_that_table(specs: Path, package: Path) -> None:
@@ -169,7 +195,7 @@ def test_the_module_goes_with_the_last_enum(specs: Path, package: Path) -> None:
     generate(specs, package)
     (specs / "Light.enum.json").unlink()
     spec = specs / "LampRequest.json"
-    spec.write_text(spec.read_text().replace(', "enum": "Light"', ""))
+    spec.write_text(spec.read_text().replace(', "enum": "Light"', "").replace(', "enumBits": true', ""))
     assert ENUMS_FILE in generate(specs, package).stale
     assert not (package / ENUMS_FILE).exists()
 
@@ -188,6 +214,7 @@ def test_the_enum_of_a_field_must_be_there(specs: Path) -> None:
     assert {(problem.rule, problem.path) for problem in problems} == {
         ("enum-unknown", "LampRequest.Now"),
         ("enum-unknown", "LampRequest.Plan.Lights"),
+        ("enum-unknown", "LampRequest.Seen"),
     }
 
 
@@ -334,6 +361,23 @@ def test_acl_operations_are_those_of_every_acl_message() -> None:
         "describe_acls_request",
         "describe_acls_response",
     }
+
+
+def test_every_set_of_authorized_operations_has_the_names_of_acl_operations() -> None:
+    asked = {field for cls in KAFKA for field in cls.ATTRIBUTES if field.spec_name.endswith("AuthorizedOperations")}
+    sets = {field for field in asked if field.element == "int32"}
+    assert all(field.enum_of_bits is AclOperation and field.enum is None for field in sets)
+    assert not [field for field in asked - sets if field.enum_of_bits]
+    assert {
+        f"{cls.__module__.split('.')[1]}.{cls.__name__}.{one.name}"
+        for cls in KAFKA
+        for one in cls.ATTRIBUTES
+        if one in sets
+    } == set(enums.BITS)
+    for field in sets:
+        assert field.default == NOT_ASKED_FOR and field.named(NOT_ASKED_FOR) == ()
+        everything = sum(1 << one for one in AclOperation)
+        assert field.named(everything) == tuple(AclOperation)
 
 
 def test_files_of_enums_are_not_taken_for_messages() -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import socket
+import subprocess
 import sys
+import time
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 import kafka_messages
-from kipwire import build
+from kipwire import Struct, build
 from kipwire.connection import Request, ServerConnection, versions_answer
 from kipwire.records import read_batches, with_offsets
+from tests.support.example_programs import example
 from tests.support.places import ROOT
 
-EXAMPLES = ROOT / "examples"
 TOPIC_ID = UUID(int=7)
 
 
@@ -75,15 +80,9 @@ class FakeBroker:
 
 
 @pytest.fixture
-def examples(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+def examples() -> tuple[Any, Any]:
     """The modules of the proxy and of the client."""
-    monkeypatch.syspath_prepend(EXAMPLES)
-    for name in ("proxy", "produce_one"):
-        sys.modules.pop(name, None)
-    import produce_one  # type: ignore[import-not-found, unused-ignore]
-    import proxy  # type: ignore[import-not-found, unused-ignore]
-
-    return proxy, produce_one
+    return example("proxy"), example("produce_one")
 
 
 @pytest.mark.parametrize(
@@ -140,3 +139,76 @@ def test_a_proxy_closes_a_connection_that_breaks_the_rules(
 
     assert asyncio.run(run()) == b""
     assert "begin as HTTP does" in capsys.readouterr().out
+
+
+def test_a_proxy_has_one_port_for_each_broker(examples: tuple[Any, Any]) -> None:
+    proxy_module, _ = examples
+
+    async def run() -> list[int]:
+        proxy = proxy_module.Proxy("127.0.0.1")
+        ports = await asyncio.gather(*(proxy.listen(("127.0.0.1", broker)) for broker in (1, 1, 2)))
+        await all_closed(*proxy.servers.values())
+        return ports
+
+    first, again, other = asyncio.run(run())
+    assert first == again != other
+
+
+def kafka_responses_with_addresses() -> dict[int, int]:
+    """The first version of each response that clients read and that has structs with a host and a port, by API key."""
+    not_for_clients = {52, 53, 54, 59, 82}  # Vote, BeginQuorumEpoch, EndQuorumEpoch, FetchSnapshot, UpdateRaftVoter
+    of_others = {55, 89, 88}  # controllers, and applications of Kafka Streams, which clients do not connect to
+    found: dict[int, int] = {}
+    for name in kafka_messages.REGISTRY.names():
+        entry = kafka_messages.REGISTRY.entry(name)
+        for version in reversed(entry.versions) if entry.type == "response" else ():
+            if has_address(kafka_messages.message(name, version)):
+                found[entry.api_key or 0] = version
+    return {key: version for key, version in found.items() if key not in not_for_clients | of_others}
+
+
+def has_address(struct: type[Struct]) -> bool:
+    names = {field.name for field in struct.ATTRIBUTES}
+    return {"host", "port"} <= names or any(has_address(field.struct) for field in struct.ATTRIBUTES if field.struct)
+
+
+def test_the_proxy_knows_all_responses_with_addresses(examples: tuple[Any, Any]) -> None:
+    proxy_module, _ = examples
+    assert kafka_responses_with_addresses() == proxy_module.ADDRESSES_SINCE
+
+
+def connected(port: int, seconds: float = 60) -> socket.socket:
+    """A connection to a program that is about to listen."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with suppress(ConnectionRefusedError):
+            return socket.create_connection(("127.0.0.1", port))
+        time.sleep(0.05)
+    raise TimeoutError(f"nothing listens on port {port}")
+
+
+def heed_interrupts() -> None:
+    """Let Ctrl-C reach a child of tests that run in the background, where shells have it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def test_ctrl_c_ends_a_proxy_with_open_connections_without_a_traceback() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as broker, socket.create_server(("127.0.0.1", 0)) as free:
+        to, port = broker.getsockname()[1], free.getsockname()[1]
+        free.close()
+        command = [
+            sys.executable,
+            str(ROOT / "examples" / "proxy.py"),
+            f"127.0.0.1:{to}",
+            "--listen",
+            f"127.0.0.1:{port}",
+        ]
+        proxy = subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
+        with proxy, connected(port) as client:
+            client.sendall(bytes([0, 0, 0, 8, 0, 18, 0, 0, 0, 0, 0, 7]))
+            broker.settimeout(60)
+            with broker.accept()[0] as accepted:
+                assert accepted.recv(12)  # the proxy passes on now
+                proxy.send_signal(signal.SIGINT)
+                _, printed = proxy.communicate(timeout=60)
+    assert (printed.decode(), proxy.returncode) == ("", 0)

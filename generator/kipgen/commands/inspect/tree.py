@@ -107,20 +107,19 @@ def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int
     def add(it: Element) -> None:
         about = it.field.about if it.field else ""
         named = _named(it)
-        if named is not None:
-            about = f"{about} {named.name}: {named.about}" if named.about else about
-        name = None if named is None else named.name
+        if len(named) == 1 and named[0].about:
+            about = f"{about} {named[0].name}: {named[0].about}"
+        name = ", ".join(one.name for one in named) or None
         pieces.append(Piece(part, it.path, it.role, it.kind, it.start, it.end, it.value, about.strip(), name))
 
     return walk(cls, data, pos, add)
 
 
-def _named(it: Element) -> NamedNumber | None:
-    """The number with its name, where it has one."""
+def _named(it: Element) -> tuple[NamedNumber, ...]:
+    """The number with its name, or the bits with theirs, where they have some."""
     if it.role != "value" or it.field is None or not isinstance(it.value, int) or isinstance(it.value, bool):
-        return None
-    enum = it.field.enum
-    return None if enum is None else enum.find(it.value)
+        return ()
+    return it.field.named(it.value)
 
 
 # Frames.

@@ -102,6 +102,20 @@ def enum_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
         yield Finding(field.part, f"{field.spec.type} has no numbers to name; leave the enum out", "enum")
 
 
+@field_rule(
+    needs=("enum", "enumBits"),
+    summary="Only a field with an enum has enumBits.",
+    good=spec(ALPHA),
+    bad=spec(field_of("int32", enumBits=True)),
+    kafka=None,
+)
+def enum_bits(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.enum_bits and field.spec.enum is None:
+        yield Finding(
+            field.part, "enumBits needs the enum that names the bits; add 'enum', or leave it out", "enumBits"
+        )
+
+
 @folder_rule(
     summary="The enum of a field is one of its package.",
     good=(spec(_FIELD), enum(_OFF, _ON)),
@@ -119,12 +133,13 @@ def enum_unknown(folder: Folder) -> Iterator[Finding]:
 
 
 @field_rule(
-    summary="Kafka's generator does not know enum, our names for numbers.",
+    summary="Kafka's generator does not know enum and enumBits, our names for numbers.",
     good=spec(ALPHA),
     bad=spec(_FIELD),
     severity=None,
 )
 def kafka_enum(field: FieldDraft, _: Draft) -> Iterator[Finding]:
-    if "enum" in field.part.given:
-        text = f"Kafka's generator rejects enum; leave it out (a field named {ERROR_CODE} needs none)"
-        yield Finding(field.part, text, "enum")
+    for name in ("enum", "enumBits"):
+        if name in field.part.given:
+            text = f"Kafka's generator rejects {name}; leave it out (a field named {ERROR_CODE} needs none)"
+            yield Finding(field.part, text, name)

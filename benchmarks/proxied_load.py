@@ -1,0 +1,72 @@
+"""What a client does through a proxy that is measured: it produces records of 200 bytes, and consumes them by group.
+
+python -m benchmarks.proxied_load CLIENT ADDRESS TOPIC COUNT
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+SIZE = 200
+SECONDS = 120
+
+
+def by_kafka_python(address: str, topic: str, count: int) -> int:
+    """How many records came back, by kafka-python."""
+    import kafka
+
+    value = bytes(SIZE)
+    producer = kafka.KafkaProducer(bootstrap_servers=address)
+    for _ in range(count):
+        producer.send(topic, value)
+    producer.close()
+    consumer = kafka.KafkaConsumer(
+        topic,
+        bootstrap_servers=address,
+        group_id=topic,
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=SECONDS * 1000,
+    )
+    seen = 0
+    for seen, _ in enumerate(consumer, 1):
+        if seen == count:
+            break
+    consumer.close()
+    return seen
+
+
+def by_confluent_kafka(address: str, topic: str, count: int) -> int:
+    """How many records came back, by confluent-kafka."""
+    import confluent_kafka
+
+    confluent: Any = confluent_kafka
+    value = bytes(SIZE)
+    producer = confluent.Producer({"bootstrap.servers": address})
+    for _ in range(count):
+        while True:
+            try:
+                producer.produce(topic, value)
+                break
+            except BufferError:  # its queue is full
+                producer.poll(0.1)
+    producer.flush(SECONDS)
+    consumer = confluent.Consumer({"bootstrap.servers": address, "group.id": topic, "auto.offset.reset": "earliest"})
+    consumer.subscribe([topic])
+    seen = 0
+    while seen < count and (found := consumer.consume(10_000, timeout=SECONDS)):
+        seen += sum(message.error() is None for message in found)
+    consumer.close()
+    return seen
+
+
+CLIENTS: dict[str, Callable[[str, str, int], int]] = {
+    "kafka-python": by_kafka_python,
+    "confluent-kafka": by_confluent_kafka,
+}
+
+if __name__ == "__main__":
+    client, address, topic, count = sys.argv[1:]
+    came = CLIENTS[client](address, topic, int(count))
+    sys.exit(None if came == int(count) else f"{client} produced {count} records and consumed {came}")
