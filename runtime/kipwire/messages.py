@@ -91,7 +91,7 @@ class Message(Root):
         """
         parts: list[bytes] = []
         try:
-            self._write(parts.append)
+            self._write(parts)
             return b"".join(parts)
         except Exception as failure:
             _explain_encode(self, failure)
@@ -104,7 +104,7 @@ class Message(Root):
         """
         parts: list[bytes] = []
         try:
-            self._write(parts.append)
+            self._write(parts)
             return sum(map(len, parts))
         except Exception as failure:
             _explain_encode(self, failure)

@@ -35,10 +35,12 @@ class _Default:
 
 DEFAULT: Any = _Default()
 """A default that is created for each message: an empty array, or a struct of defaults."""
-Add = Callable[[bytes], object]
-"""Accepts the next piece of the output."""
+FEW = 4
+"""Elements from which on it may pay to look for rows of equal shape."""
+Column = Iterable[Any]
+"""The values of neighbours for one attribute."""
 Rows = Iterable[Iterable[Any]]
-"""The values of neighbours, by attribute."""
+"""The values of neighbours, for each of them by attribute."""
 
 
 class LazyStruct(Generic[T]):
@@ -319,18 +321,18 @@ class Struct:
 
     _equal_elements: ClassVar[Any] = None
     """The `kipwire.codec.equal_elements.EqualElements` of the class, made with its first long array."""
+    _least_alike: ClassVar[int] = 2**31
+    """The shortest array whose elements are looked at for equal ones: not any, where a class has no `_fill`."""
     _unknown_tagged_fields: dict[int, bytes] | None
 
     if TYPE_CHECKING:
         _read: ClassVar[Callable[..., int]]
         """Sets every slot from the bytes at a position; gives the position after them."""
         _write: ClassVar[Callable[..., None]]
-        """Passes the bytes to `Add`, piece by piece."""
-
-    @staticmethod
-    def _fill(items: list[Any], rows: Rows) -> None:
-        """Set the slots of new instances from rows of values; for classes whose neighbours can have equal shape."""
-        raise NotImplementedError
+        """Appends the bytes to a list, part by part."""
+        _fill: ClassVar[Callable[..., None]]
+        """Sets every slot of new instances from columns of values, or where all have a fixed width from rows of them;
+        in classes whose neighbours can have equal shape."""
 
     def __init_subclass__(cls) -> None:
         """Give a generated class its attributes, with their types for `typing.get_type_hints`."""
@@ -340,6 +342,8 @@ class Struct:
         cls.ATTRIBUTES = tuple([field for field in fields if field.role == "value"])
         for field in fields:
             field.owner = cls
+        if "_fill" in vars(cls):
+            cls._least_alike = FEW
         if "__init__" in vars(cls):
             types = vars(cls)["__init__"].__annotations__
             attributes = {name: types[name] for name in types if name != "return"}

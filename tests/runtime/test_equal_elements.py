@@ -53,7 +53,7 @@ def with_unknown_tag(item: Struct) -> Struct:
 def one_by_one(items: list[Struct]) -> bytes:
     parts: list[bytes] = []
     for item in items:
-        item._write(parts.append)
+        item._write(parts)
     return b"".join(parts)
 
 
@@ -94,7 +94,7 @@ def test_neighbours_that_are_alike_are_read_and_written_as_they_are_alone(make: 
     for count in COUNTS:
         items = [make(i) for i in range(count)]
         parts: list[bytes] = []
-        write_elements(cls, items, parts.append)
+        write_elements(cls, items, parts)
         data = b"".join(parts)
         assert data == one_by_one(items)
         read, end = read_structs(cls, b"before" + data + b"after", 6, count)

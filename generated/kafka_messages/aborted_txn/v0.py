@@ -53,5 +53,5 @@ class AbortedTxn(kipwire.Message):
         pos += 32
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_qqqq(self.producer_id, self.first_offset, self.last_offset, self.last_stable_offset))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_qqqq(self.producer_id, self.first_offset, self.last_offset, self.last_stable_offset))

@@ -72,12 +72,12 @@ class AddOffsetsToTxnRequest(kipwire.Message):
         self.group_id, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id)
-        add(pack_h(size))
-        add(transactional_id)
+        parts.append(pack_h(size))
+        parts.append(transactional_id)
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_qhh(self.producer_id, self.producer_epoch, size))
-        add(group_id)
+        parts.append(pack_qhh(self.producer_id, self.producer_epoch, size))
+        parts.append(group_id)

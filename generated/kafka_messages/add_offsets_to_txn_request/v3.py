@@ -74,14 +74,14 @@ class AddOffsetsToTxnRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transactional_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(transactional_id)
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(pack_qh(self.producer_id, self.producer_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_qh(self.producer_id, self.producer_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

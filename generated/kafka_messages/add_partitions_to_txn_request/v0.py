@@ -51,15 +51,15 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(pack_h(size))
+        parts.append(name)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions)
-        add(pack_i(size))
-        add(PACK_INT32[len(partitions)](*partitions))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
 
 
 class AddPartitionsToTxnRequest(kipwire.Message):
@@ -126,10 +126,10 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         self.v3_and_below_topics, pos = read_structs(AddPartitionsToTxnTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         v3_and_below_transactional_id = encode_text(self.v3_and_below_transactional_id)
         size = len(v3_and_below_transactional_id)
-        add(pack_h(size))
-        add(v3_and_below_transactional_id)
-        add(pack_qh(self.v3_and_below_producer_id, self.v3_and_below_producer_epoch))
-        write_structs(AddPartitionsToTxnTopic, self.v3_and_below_topics, add)
+        parts.append(pack_h(size))
+        parts.append(v3_and_below_transactional_id)
+        parts.append(pack_qh(self.v3_and_below_producer_id, self.v3_and_below_producer_epoch))
+        write_structs(AddPartitionsToTxnTopic, self.v3_and_below_topics, parts)

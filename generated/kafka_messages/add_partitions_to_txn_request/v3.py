@@ -56,21 +56,20 @@ class AddPartitionsToTxnTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AddPartitionsToTxnTopic], rows: kipwire.Rows) -> None:
-        item: AddPartitionsToTxnTopic
-        for item, (item.name, item.partitions) in zip(items, rows):
+    def _fill(items: list[AddPartitionsToTxnTopic], *columns: kipwire.Column) -> None:
+        for item, item.name, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -140,11 +139,11 @@ class AddPartitionsToTxnRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         v3_and_below_transactional_id = encode_text(self.v3_and_below_transactional_id)
         size = len(v3_and_below_transactional_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(v3_and_below_transactional_id)
-        add(pack_qh(self.v3_and_below_producer_id, self.v3_and_below_producer_epoch))
-        write_compact_structs(AddPartitionsToTxnTopic, self.v3_and_below_topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(v3_and_below_transactional_id)
+        parts.append(pack_qh(self.v3_and_below_producer_id, self.v3_and_below_producer_epoch))
+        write_compact_structs(AddPartitionsToTxnTopic, self.v3_and_below_topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

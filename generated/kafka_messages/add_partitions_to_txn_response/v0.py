@@ -44,8 +44,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         pos += 6
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_index, self.partition_error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_index, self.partition_error_code))
 
     @staticmethod
     def _fill(items: list[AddPartitionsToTxnPartitionResult], rows: kipwire.Rows) -> None:
@@ -92,12 +92,12 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
         self.results_by_partition, pos = read_structs(AddPartitionsToTxnPartitionResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(AddPartitionsToTxnPartitionResult, self.results_by_partition, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(AddPartitionsToTxnPartitionResult, self.results_by_partition, parts)
 
 
 class AddPartitionsToTxnResponse(kipwire.Message):
@@ -144,6 +144,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
         self.results_by_topic_v3_and_below, pos = read_structs(AddPartitionsToTxnTopicResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(AddPartitionsToTxnTopicResult, self.results_by_topic_v3_and_below, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(AddPartitionsToTxnTopicResult, self.results_by_topic_v3_and_below, parts)

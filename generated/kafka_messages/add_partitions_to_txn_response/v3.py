@@ -47,9 +47,9 @@ class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_ihx(self.partition_index, self.partition_error_code)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[AddPartitionsToTxnPartitionResult], rows: kipwire.Rows) -> None:
@@ -98,13 +98,13 @@ class AddPartitionsToTxnTopicResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(AddPartitionsToTxnPartitionResult, self.results_by_partition, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(AddPartitionsToTxnPartitionResult, self.results_by_partition, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AddPartitionsToTxnResponse(kipwire.FlexibleMessage):
@@ -153,7 +153,7 @@ class AddPartitionsToTxnResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(AddPartitionsToTxnTopicResult, self.results_by_topic_v3_and_below, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(AddPartitionsToTxnTopicResult, self.results_by_topic_v3_and_below, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -51,9 +51,9 @@ class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_ihx(self.partition_index, self.partition_error_code)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[AddPartitionsToTxnPartitionResult], rows: kipwire.Rows) -> None:
@@ -102,13 +102,13 @@ class AddPartitionsToTxnTopicResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(AddPartitionsToTxnPartitionResult, self.results_by_partition, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(AddPartitionsToTxnPartitionResult, self.results_by_partition, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AddPartitionsToTxnResult(kipwire.FlexibleStruct):
@@ -150,13 +150,13 @@ class AddPartitionsToTxnResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transactional_id)
-        write_compact_structs(AddPartitionsToTxnTopicResult, self.topic_results, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(transactional_id)
+        write_compact_structs(AddPartitionsToTxnTopicResult, self.topic_results, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AddPartitionsToTxnResponse(kipwire.FlexibleMessage):
@@ -211,7 +211,7 @@ class AddPartitionsToTxnResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(AddPartitionsToTxnResult, self.results_by_transaction, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(AddPartitionsToTxnResult, self.results_by_transaction, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

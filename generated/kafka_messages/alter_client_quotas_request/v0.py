@@ -57,18 +57,18 @@ class EntityData(kipwire.Struct):
             self.entity_name, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         entity_type = encode_text(self.entity_type)
         size = len(entity_type)
-        add(pack_h(size))
-        add(entity_type)
+        parts.append(pack_h(size))
+        parts.append(entity_type)
         if self.entity_name is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             entity_name = encode_text(self.entity_name)
             size = len(entity_name)
-            add(pack_h(size))
-            add(entity_name)
+            parts.append(pack_h(size))
+            parts.append(entity_name)
 
 
 class OpData(kipwire.Struct):
@@ -104,12 +104,12 @@ class OpData(kipwire.Struct):
         self.remove = FALSE_TRUE[remove]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key)
-        add(pack_h(size))
-        add(key)
-        add(pack_dB(self.value, BOOL_BYTE[self.remove]))
+        parts.append(pack_h(size))
+        parts.append(key)
+        parts.append(pack_dB(self.value, BOOL_BYTE[self.remove]))
 
 
 class EntryData(kipwire.Struct):
@@ -140,9 +140,9 @@ class EntryData(kipwire.Struct):
         self.ops, pos = read_structs(OpData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(EntityData, self.entity, add)
-        write_structs(OpData, self.ops, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(EntityData, self.entity, parts)
+        write_structs(OpData, self.ops, parts)
 
 
 class AlterClientQuotasRequest(kipwire.Message):
@@ -181,6 +181,6 @@ class AlterClientQuotasRequest(kipwire.Message):
         self.validate_only = FALSE_TRUE[validate_only]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(EntryData, self.entries, add)
-        add(pack_B(BOOL_BYTE[self.validate_only]))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(EntryData, self.entries, parts)
+        parts.append(pack_B(BOOL_BYTE[self.validate_only]))

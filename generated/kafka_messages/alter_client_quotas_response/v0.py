@@ -57,18 +57,18 @@ class EntityData(kipwire.Struct):
             self.entity_name, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         entity_type = encode_text(self.entity_type)
         size = len(entity_type)
-        add(pack_h(size))
-        add(entity_type)
+        parts.append(pack_h(size))
+        parts.append(entity_type)
         if self.entity_name is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             entity_name = encode_text(self.entity_name)
             size = len(entity_name)
-            add(pack_h(size))
-            add(entity_name)
+            parts.append(pack_h(size))
+            parts.append(entity_name)
 
 
 class EntryData(kipwire.Struct):
@@ -109,16 +109,16 @@ class EntryData(kipwire.Struct):
         self.entity, pos = read_structs(EntityData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
-        write_structs(EntityData, self.entity, add)
+            parts.append(pack_h(size))
+            parts.append(error_message)
+        write_structs(EntityData, self.entity, parts)
 
 
 class AlterClientQuotasResponse(kipwire.Message):
@@ -155,6 +155,6 @@ class AlterClientQuotasResponse(kipwire.Message):
         self.entries, pos = read_structs(EntryData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(EntryData, self.entries, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(EntryData, self.entries, parts)

@@ -56,18 +56,18 @@ class AlterableConfig(kipwire.Struct):
             self.value, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
+        parts.append(pack_h(size))
+        parts.append(name)
         if self.value is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             value = encode_text(self.value)
             size = len(value)
-            add(pack_h(size))
-            add(value)
+            parts.append(pack_h(size))
+            parts.append(value)
 
 
 class AlterConfigsResource(kipwire.Struct):
@@ -108,12 +108,12 @@ class AlterConfigsResource(kipwire.Struct):
         self.configs, pos = read_structs(AlterableConfig, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name)
-        add(pack_bh(self.resource_type, size))
-        add(resource_name)
-        write_structs(AlterableConfig, self.configs, add)
+        parts.append(pack_bh(self.resource_type, size))
+        parts.append(resource_name)
+        write_structs(AlterableConfig, self.configs, parts)
 
 
 class AlterConfigsRequest(kipwire.Message):
@@ -155,6 +155,6 @@ class AlterConfigsRequest(kipwire.Message):
         self.validate_only = FALSE_TRUE[validate_only]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(AlterConfigsResource, self.resources, add)
-        add(pack_B(BOOL_BYTE[self.validate_only]))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(AlterConfigsResource, self.resources, parts)
+        parts.append(pack_B(BOOL_BYTE[self.validate_only]))

@@ -70,26 +70,25 @@ class AlterConfigsResourceResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
-        add(pack_b(self.resource_type))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(resource_name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_b(self.resource_type))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(resource_name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AlterConfigsResourceResponse], rows: kipwire.Rows) -> None:
-        item: AlterConfigsResourceResponse
-        for item, (item.error_code, item.error_message, item.resource_type, item.resource_name) in zip(items, rows):
+    def _fill(items: list[AlterConfigsResourceResponse], *columns: kipwire.Column) -> None:
+        for item, item.error_code, item.error_message, item.resource_type, item.resource_name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -129,7 +128,7 @@ class AlterConfigsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(AlterConfigsResourceResponse, self.responses, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(AlterConfigsResourceResponse, self.responses, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

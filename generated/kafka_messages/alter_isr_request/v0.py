@@ -70,19 +70,20 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        new_isr = self.new_isr if type(self.new_isr) is list else as_list(self.new_isr)
+    def _write(self, parts: list[bytes]) -> None:
+        new_isr = new_isr if type(new_isr := self.new_isr) is list else as_list(new_isr)
         size = len(new_isr) + 1
-        add(pack_ii(self.partition_index, self.leader_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(new_isr)](*new_isr))
+        parts.append(pack_ii(self.partition_index, self.leader_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(new_isr)](*new_isr))
         packed = pack_ix(self.current_isr_version)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
-        item: PartitionData
-        for item, (item.partition_index, item.leader_epoch, item.new_isr, item.current_isr_version) in zip(items, rows):
+    def _fill(items: list[PartitionData], *columns: kipwire.Column) -> None:
+        for item, item.partition_index, item.leader_epoch, item.new_isr, item.current_isr_version in zip(
+            items, *columns
+        ):
             item._unknown_tagged_fields = None
 
 
@@ -118,13 +119,13 @@ class TopicData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AlterIsrRequest(kipwire.FlexibleMessage):
@@ -167,7 +168,7 @@ class AlterIsrRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iq(self.broker_id, self.broker_epoch))
-        write_compact_structs(TopicData, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iq(self.broker_id, self.broker_epoch))
+        write_compact_structs(TopicData, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -53,21 +53,20 @@ class ReassignablePartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.partition_index))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.partition_index))
         if self.replicas is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+            replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
             size = len(replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            add(PACK_INT32[len(replicas)](*replicas))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+            parts.append(PACK_INT32[len(replicas)](*replicas))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ReassignablePartition], rows: kipwire.Rows) -> None:
-        item: ReassignablePartition
-        for item, (item.partition_index, item.replicas) in zip(items, rows):
+    def _fill(items: list[ReassignablePartition], *columns: kipwire.Column) -> None:
+        for item, item.partition_index, item.replicas in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -103,13 +102,13 @@ class ReassignableTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(ReassignablePartition, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(ReassignablePartition, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AlterPartitionReassignmentsRequest(kipwire.FlexibleMessage):
@@ -149,7 +148,7 @@ class AlterPartitionReassignmentsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.timeout_ms))
-        write_compact_structs(ReassignableTopic, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.timeout_ms))
+        write_compact_structs(ReassignableTopic, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -58,21 +58,20 @@ class ReassignablePartitionResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_index, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_index, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ReassignablePartitionResponse], rows: kipwire.Rows) -> None:
-        item: ReassignablePartitionResponse
-        for item, (item.partition_index, item.error_code, item.error_message) in zip(items, rows):
+    def _fill(items: list[ReassignablePartitionResponse], *columns: kipwire.Column) -> None:
+        for item, item.partition_index, item.error_code, item.error_message in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -110,13 +109,13 @@ class ReassignableTopicResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(ReassignablePartitionResponse, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(ReassignablePartitionResponse, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AlterPartitionReassignmentsResponse(kipwire.FlexibleMessage):
@@ -187,14 +186,14 @@ class AlterPartitionReassignmentsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iBh(self.throttle_time_ms, BOOL_BYTE[self.allow_replication_factor_change], self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iBh(self.throttle_time_ms, BOOL_BYTE[self.allow_replication_factor_change], self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        write_compact_structs(ReassignableTopicResponse, self.responses, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        write_compact_structs(ReassignableTopicResponse, self.responses, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

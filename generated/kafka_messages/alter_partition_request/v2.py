@@ -81,25 +81,25 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        new_isr = self.new_isr if type(self.new_isr) is list else as_list(self.new_isr)
+    def _write(self, parts: list[bytes]) -> None:
+        new_isr = new_isr if type(new_isr := self.new_isr) is list else as_list(new_isr)
         size = len(new_isr) + 1
-        add(pack_ii(self.partition_index, self.leader_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(new_isr)](*new_isr))
+        parts.append(pack_ii(self.partition_index, self.leader_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(new_isr)](*new_isr))
         packed = pack_bix(self.leader_recovery_state, self.partition_epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
-        item: PartitionData
-        for item, (
+    def _fill(items: list[PartitionData], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.partition_index,
             item.leader_epoch,
             item.new_isr,
             item.leader_recovery_state,
             item.partition_epoch,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -130,10 +130,10 @@ class TopicData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AlterPartitionRequest(kipwire.FlexibleMessage):
@@ -176,7 +176,7 @@ class AlterPartitionRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iq(self.broker_id, self.broker_epoch))
-        write_compact_structs(TopicData, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iq(self.broker_id, self.broker_epoch))
+        write_compact_structs(TopicData, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

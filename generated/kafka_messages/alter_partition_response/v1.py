@@ -83,19 +83,19 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        isr = self.isr if type(self.isr) is list else as_list(self.isr)
+    def _write(self, parts: list[bytes]) -> None:
+        isr = isr if type(isr := self.isr) is list else as_list(isr)
         size = len(isr) + 1
-        add(pack_ihii(self.partition_index, self.error_code, self.leader_id, self.leader_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(isr)](*isr))
+        parts.append(pack_ihii(self.partition_index, self.error_code, self.leader_id, self.leader_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(isr)](*isr))
         packed = pack_bix(self.leader_recovery_state, self.partition_epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
-        item: PartitionData
-        for item, (
+    def _fill(items: list[PartitionData], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.partition_index,
             item.error_code,
             item.leader_id,
@@ -103,7 +103,7 @@ class PartitionData(kipwire.FlexibleStruct):
             item.isr,
             item.leader_recovery_state,
             item.partition_epoch,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -139,13 +139,13 @@ class TopicData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AlterPartitionResponse(kipwire.FlexibleMessage):
@@ -187,7 +187,7 @@ class AlterPartitionResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(TopicData, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(TopicData, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

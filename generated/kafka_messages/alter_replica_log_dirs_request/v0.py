@@ -47,15 +47,15 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(pack_h(size))
+        parts.append(name)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions)
-        add(pack_i(size))
-        add(PACK_INT32[len(partitions)](*partitions))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
 
 
 class AlterReplicaLogDir(kipwire.Struct):
@@ -89,12 +89,12 @@ class AlterReplicaLogDir(kipwire.Struct):
         self.topics, pos = read_structs(AlterReplicaLogDirTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         path = encode_text(self.path)
         size = len(path)
-        add(pack_h(size))
-        add(path)
-        write_structs(AlterReplicaLogDirTopic, self.topics, add)
+        parts.append(pack_h(size))
+        parts.append(path)
+        write_structs(AlterReplicaLogDirTopic, self.topics, parts)
 
 
 class AlterReplicaLogDirsRequest(kipwire.Message):
@@ -126,5 +126,5 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
         self.dirs, pos = read_structs(AlterReplicaLogDir, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(AlterReplicaLogDir, self.dirs, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(AlterReplicaLogDir, self.dirs, parts)

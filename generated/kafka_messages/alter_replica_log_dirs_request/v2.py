@@ -52,21 +52,20 @@ class AlterReplicaLogDirTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AlterReplicaLogDirTopic], rows: kipwire.Rows) -> None:
-        item: AlterReplicaLogDirTopic
-        for item, (item.name, item.partitions) in zip(items, rows):
+    def _fill(items: list[AlterReplicaLogDirTopic], *columns: kipwire.Column) -> None:
+        for item, item.name, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -103,13 +102,13 @@ class AlterReplicaLogDir(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         path = encode_text(self.path)
         size = len(path) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(path)
-        write_compact_structs(AlterReplicaLogDirTopic, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(path)
+        write_compact_structs(AlterReplicaLogDirTopic, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AlterReplicaLogDirsRequest(kipwire.FlexibleMessage):
@@ -143,6 +142,6 @@ class AlterReplicaLogDirsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(AlterReplicaLogDir, self.dirs, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(AlterReplicaLogDir, self.dirs, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

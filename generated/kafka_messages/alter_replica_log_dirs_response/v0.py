@@ -44,8 +44,8 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
         pos += 6
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_index, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
     def _fill(items: list[AlterReplicaLogDirPartitionResult], rows: kipwire.Rows) -> None:
@@ -86,12 +86,12 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
         self.partitions, pos = read_structs(AlterReplicaLogDirPartitionResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name)
-        add(pack_h(size))
-        add(topic_name)
-        write_structs(AlterReplicaLogDirPartitionResult, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic_name)
+        write_structs(AlterReplicaLogDirPartitionResult, self.partitions, parts)
 
 
 class AlterReplicaLogDirsResponse(kipwire.Message):
@@ -129,6 +129,6 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
         self.results, pos = read_structs(AlterReplicaLogDirTopicResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(AlterReplicaLogDirTopicResult, self.results, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(AlterReplicaLogDirTopicResult, self.results, parts)

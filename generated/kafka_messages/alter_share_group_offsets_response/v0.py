@@ -63,21 +63,20 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_index, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_index, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AlterShareGroupOffsetsResponsePartition], rows: kipwire.Rows) -> None:
-        item: AlterShareGroupOffsetsResponsePartition
-        for item, (item.partition_index, item.error_code, item.error_message) in zip(items, rows):
+    def _fill(items: list[AlterShareGroupOffsetsResponsePartition], *columns: kipwire.Column) -> None:
+        for item, item.partition_index, item.error_code, item.error_message in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -128,14 +127,14 @@ class AlterShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(AlterShareGroupOffsetsResponsePartition, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(AlterShareGroupOffsetsResponsePartition, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AlterShareGroupOffsetsResponse(kipwire.FlexibleMessage):
@@ -203,14 +202,14 @@ class AlterShareGroupOffsetsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        write_compact_structs(AlterShareGroupOffsetsResponseTopic, self.responses, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        write_compact_structs(AlterShareGroupOffsetsResponseTopic, self.responses, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -54,18 +54,17 @@ class ScramCredentialDeletion(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_bx(self.mechanism)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ScramCredentialDeletion], rows: kipwire.Rows) -> None:
-        item: ScramCredentialDeletion
-        for item, (item.name, item.mechanism) in zip(items, rows):
+    def _fill(items: list[ScramCredentialDeletion], *columns: kipwire.Column) -> None:
+        for item, item.name, item.mechanism in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -138,35 +137,35 @@ class ScramCredentialUpsertion(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        salt = self.salt if type(self.salt) is bytes else as_bytes(self.salt)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        salt = salt if type(salt := self.salt) is bytes else as_bytes(salt)
         size = len(salt) + 1
-        add(pack_bi(self.mechanism, self.iterations))
+        parts.append(pack_bi(self.mechanism, self.iterations))
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(salt)
+            parts.append(write_size(size))
+        parts.append(salt)
         salted_password = (
-            self.salted_password if type(self.salted_password) is bytes else as_bytes(self.salted_password)
+            salted_password if type(salted_password := self.salted_password) is bytes else as_bytes(salted_password)
         )
         size = len(salted_password) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(salted_password)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(salted_password)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AlterUserScramCredentialsRequest(kipwire.FlexibleMessage):
@@ -214,7 +213,7 @@ class AlterUserScramCredentialsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(ScramCredentialDeletion, self.deletions, add)
-        write_compact_structs(ScramCredentialUpsertion, self.upsertions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(ScramCredentialDeletion, self.deletions, parts)
+        write_compact_structs(ScramCredentialUpsertion, self.upsertions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -62,25 +62,24 @@ class AlterUserScramCredentialsResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         user = encode_text(self.user)
         size = len(user) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(user)
-        add(pack_h(self.error_code))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(user)
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AlterUserScramCredentialsResult], rows: kipwire.Rows) -> None:
-        item: AlterUserScramCredentialsResult
-        for item, (item.user, item.error_code, item.error_message) in zip(items, rows):
+    def _fill(items: list[AlterUserScramCredentialsResult], *columns: kipwire.Column) -> None:
+        for item, item.user, item.error_code, item.error_message in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -123,7 +122,7 @@ class AlterUserScramCredentialsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(AlterUserScramCredentialsResult, self.results, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(AlterUserScramCredentialsResult, self.results, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -60,13 +60,13 @@ class ApiVersionsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         client_software_name = encode_text(self.client_software_name)
         size = len(client_software_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_software_name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_software_name)
         client_software_version = encode_text(self.client_software_version)
         size = len(client_software_version) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_software_version)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_software_version)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

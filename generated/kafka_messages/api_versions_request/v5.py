@@ -90,21 +90,21 @@ class ApiVersionsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         client_software_name = encode_text(self.client_software_name)
         size = len(client_software_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_software_name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_software_name)
         client_software_version = encode_text(self.client_software_version)
         size = len(client_software_version) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_software_version)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_software_version)
         if self.cluster_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(cluster_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(cluster_id)
         packed = pack_ix(self.node_id)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

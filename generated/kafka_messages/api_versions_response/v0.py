@@ -47,8 +47,8 @@ class ApiVersion(kipwire.Struct):
         pos += 6
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_hhh(self.api_key, self.min_version, self.max_version))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_hhh(self.api_key, self.min_version, self.max_version))
 
     @staticmethod
     def _fill(items: list[ApiVersion], rows: kipwire.Rows) -> None:
@@ -92,6 +92,6 @@ class ApiVersionsResponse(kipwire.Message):
         self.api_keys, pos = read_structs(ApiVersion, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_structs(ApiVersion, self.api_keys, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_structs(ApiVersion, self.api_keys, parts)

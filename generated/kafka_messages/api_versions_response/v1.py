@@ -47,8 +47,8 @@ class ApiVersion(kipwire.Struct):
         pos += 6
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_hhh(self.api_key, self.min_version, self.max_version))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_hhh(self.api_key, self.min_version, self.max_version))
 
     @staticmethod
     def _fill(items: list[ApiVersion], rows: kipwire.Rows) -> None:
@@ -98,7 +98,7 @@ class ApiVersionsResponse(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_structs(ApiVersion, self.api_keys, add)
-        add(pack_i(self.throttle_time_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_structs(ApiVersion, self.api_keys, parts)
+        parts.append(pack_i(self.throttle_time_ms))

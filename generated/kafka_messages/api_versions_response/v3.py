@@ -54,9 +54,9 @@ class ApiVersion(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_hhhx(self.api_key, self.min_version, self.max_version)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[ApiVersion], rows: kipwire.Rows) -> None:
@@ -100,18 +100,17 @@ class SupportedFeatureKey(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_hhx(self.min_version, self.max_version)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[SupportedFeatureKey], rows: kipwire.Rows) -> None:
-        item: SupportedFeatureKey
-        for item, (item.name, item.min_version, item.max_version) in zip(items, rows):
+    def _fill(items: list[SupportedFeatureKey], *columns: kipwire.Column) -> None:
+        for item, item.name, item.min_version, item.max_version in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -150,18 +149,17 @@ class FinalizedFeatureKey(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_hhx(self.max_version_level, self.min_version_level)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[FinalizedFeatureKey], rows: kipwire.Rows) -> None:
-        item: FinalizedFeatureKey
-        for item, (item.name, item.max_version_level, item.min_version_level) in zip(items, rows):
+    def _fill(items: list[FinalizedFeatureKey], *columns: kipwire.Column) -> None:
+        for item, item.name, item.max_version_level, item.min_version_level in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -252,12 +250,12 @@ class ApiVersionsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_compact_structs(ApiVersion, self.api_keys, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_compact_structs(ApiVersion, self.api_keys, parts)
         packed = pack_ix(self.throttle_time_ms)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -282,24 +280,16 @@ class ApiVersionsResponse(kipwire.FlexibleMessage):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.supported_features != [] and not is_empty(self.supported_features):
+        if self.supported_features or not is_empty(self.supported_features):
             parts = []
-            add = parts.append
-            write_compact_structs(SupportedFeatureKey, self.supported_features, add)
+            write_compact_structs(SupportedFeatureKey, self.supported_features, parts)
             fields.append((0, b"".join(parts)))
         if self.finalized_features_epoch != -1:
+            fields.append((1, pack_q(self.finalized_features_epoch)))
+        if self.finalized_features or not is_empty(self.finalized_features):
             parts = []
-            add = parts.append
-            add(pack_q(self.finalized_features_epoch))
-            fields.append((1, b"".join(parts)))
-        if self.finalized_features != [] and not is_empty(self.finalized_features):
-            parts = []
-            add = parts.append
-            write_compact_structs(FinalizedFeatureKey, self.finalized_features, add)
+            write_compact_structs(FinalizedFeatureKey, self.finalized_features, parts)
             fields.append((2, b"".join(parts)))
         if self.zk_migration_ready != False:
-            parts = []
-            add = parts.append
-            add(pack_B(BOOL_BYTE[self.zk_migration_ready]))
-            fields.append((3, b"".join(parts)))
+            fields.append((3, pack_B(BOOL_BYTE[self.zk_migration_ready])))
         return fields

@@ -50,9 +50,9 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_ihx(self.partition_index, self.error_code)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
@@ -88,10 +88,10 @@ class TopicData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DirectoryData(kipwire.FlexibleStruct):
@@ -121,10 +121,10 @@ class DirectoryData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_16s(self.id.bytes))
-        write_compact_structs(TopicData, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_16s(self.id.bytes))
+        write_compact_structs(TopicData, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AssignReplicasToDirsResponse(kipwire.FlexibleMessage):
@@ -170,7 +170,7 @@ class AssignReplicasToDirsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(DirectoryData, self.directories, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(DirectoryData, self.directories, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

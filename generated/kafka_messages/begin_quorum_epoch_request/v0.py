@@ -46,8 +46,8 @@ class PartitionData(kipwire.Struct):
         pos += 12
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iii(self.partition_index, self.leader_id, self.leader_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iii(self.partition_index, self.leader_id, self.leader_epoch))
 
     @staticmethod
     def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
@@ -86,12 +86,12 @@ class TopicData(kipwire.Struct):
         self.partitions, pos = read_structs(PartitionData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name)
-        add(pack_h(size))
-        add(topic_name)
-        write_structs(PartitionData, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic_name)
+        write_structs(PartitionData, self.partitions, parts)
 
 
 class BeginQuorumEpochRequest(kipwire.Message):
@@ -138,12 +138,12 @@ class BeginQuorumEpochRequest(kipwire.Message):
         self.topics, pos = read_structs(TopicData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.cluster_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id)
-            add(pack_h(size))
-            add(cluster_id)
-        write_structs(TopicData, self.topics, add)
+            parts.append(pack_h(size))
+            parts.append(cluster_id)
+        write_structs(TopicData, self.topics, parts)

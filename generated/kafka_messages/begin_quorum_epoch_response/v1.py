@@ -58,9 +58,9 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_ihiix(self.partition_index, self.error_code, self.leader_id, self.leader_epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
@@ -101,13 +101,13 @@ class TopicData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
@@ -144,19 +144,18 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(pack_i(self.node_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(pack_i(self.node_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hx(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[NodeEndpoint], rows: kipwire.Rows) -> None:
-        item: NodeEndpoint
-        for item, (item.node_id, item.host, item.port) in zip(items, rows):
+    def _fill(items: list[NodeEndpoint], *columns: kipwire.Column) -> None:
+        for item, item.node_id, item.host, item.port in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -204,11 +203,11 @@ class BeginQuorumEpochResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_compact_structs(TopicData, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_compact_structs(TopicData, self.topics, parts)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -222,9 +221,8 @@ class BeginQuorumEpochResponse(kipwire.FlexibleMessage):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.node_endpoints != [] and not is_empty(self.node_endpoints):
+        if self.node_endpoints or not is_empty(self.node_endpoints):
             parts = []
-            add = parts.append
-            write_compact_structs(NodeEndpoint, self.node_endpoints, add)
+            write_compact_structs(NodeEndpoint, self.node_endpoints, parts)
             fields.append((0, b"".join(parts)))
         return fields

@@ -39,9 +39,9 @@ class BeginTransactionRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -63,13 +63,12 @@ class BeginTransactionRecord(kipwire.FlexibleMessage):
         parts: list[bytes]
         if self.name is not None:
             parts = []
-            add = parts.append
             if self.name is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 name = encode_text(self.name)
                 size = len(name) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(name)
+                parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+                parts.append(name)
             fields.append((0, b"".join(parts)))
         return fields

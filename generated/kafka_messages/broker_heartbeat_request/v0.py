@@ -79,7 +79,7 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqqBBx(
             self.broker_id,
             self.broker_epoch,
@@ -87,4 +87,4 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
             BOOL_BYTE[self.want_fence],
             BOOL_BYTE[self.want_shut_down],
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

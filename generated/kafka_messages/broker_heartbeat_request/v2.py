@@ -94,7 +94,7 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqqBBx(
             self.broker_id,
             self.broker_epoch,
@@ -103,7 +103,7 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
             BOOL_BYTE[self.want_shut_down],
         )
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -128,27 +128,29 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.offline_log_dirs != [] and not is_empty(self.offline_log_dirs):
+        if self.offline_log_dirs or not is_empty(self.offline_log_dirs):
             parts = []
-            add = parts.append
             offline_log_dirs = (
-                self.offline_log_dirs if type(self.offline_log_dirs) is list else as_list(self.offline_log_dirs)
+                offline_log_dirs
+                if type(offline_log_dirs := self.offline_log_dirs) is list
+                else as_list(offline_log_dirs)
             )
             size = len(offline_log_dirs) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            add(write_uuids(offline_log_dirs))
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+            parts.append(write_uuids(offline_log_dirs))
             fields.append((0, b"".join(parts)))
         if self.cordoned_log_dirs is not None:
             parts = []
-            add = parts.append
             if self.cordoned_log_dirs is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 cordoned_log_dirs = (
-                    self.cordoned_log_dirs if type(self.cordoned_log_dirs) is list else as_list(self.cordoned_log_dirs)
+                    cordoned_log_dirs
+                    if type(cordoned_log_dirs := self.cordoned_log_dirs) is list
+                    else as_list(cordoned_log_dirs)
                 )
                 size = len(cordoned_log_dirs) + 1
-                add(ONE_BYTE[size] if size < 128 else write_size(size))
-                add(write_uuids(cordoned_log_dirs))
+                parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+                parts.append(write_uuids(cordoned_log_dirs))
             fields.append((1, b"".join(parts)))
         return fields

@@ -77,7 +77,7 @@ class BrokerHeartbeatResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_ihBBBx(
             self.throttle_time_ms,
             self.error_code,
@@ -85,4 +85,4 @@ class BrokerHeartbeatResponse(kipwire.FlexibleMessage):
             BOOL_BYTE[self.is_fenced],
             BOOL_BYTE[self.should_shut_down],
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -59,10 +59,10 @@ class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqx(self.broker_id, self.broker_epoch)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -77,15 +77,8 @@ class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.fenced != 0:
-            parts = []
-            add = parts.append
-            add(pack_b(self.fenced))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_b(self.fenced)))
         if self.in_controlled_shutdown != 0:
-            parts = []
-            add = parts.append
-            add(pack_b(self.in_controlled_shutdown))
-            fields.append((1, b"".join(parts)))
+            fields.append((1, pack_b(self.in_controlled_shutdown)))
         return fields

@@ -79,10 +79,10 @@ class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqx(self.broker_id, self.broker_epoch)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -114,34 +114,28 @@ class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
         if self.fenced != 0:
-            parts = []
-            add = parts.append
-            add(pack_b(self.fenced))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_b(self.fenced)))
         if self.in_controlled_shutdown != 0:
+            fields.append((1, pack_b(self.in_controlled_shutdown)))
+        if self.log_dirs or not is_empty(self.log_dirs):
             parts = []
-            add = parts.append
-            add(pack_b(self.in_controlled_shutdown))
-            fields.append((1, b"".join(parts)))
-        if self.log_dirs != [] and not is_empty(self.log_dirs):
-            parts = []
-            add = parts.append
-            log_dirs = self.log_dirs if type(self.log_dirs) is list else as_list(self.log_dirs)
+            log_dirs = log_dirs if type(log_dirs := self.log_dirs) is list else as_list(log_dirs)
             size = len(log_dirs) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            add(write_uuids(log_dirs))
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+            parts.append(write_uuids(log_dirs))
             fields.append((2, b"".join(parts)))
         if self.cordoned_log_dirs is not None:
             parts = []
-            add = parts.append
             if self.cordoned_log_dirs is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 cordoned_log_dirs = (
-                    self.cordoned_log_dirs if type(self.cordoned_log_dirs) is list else as_list(self.cordoned_log_dirs)
+                    cordoned_log_dirs
+                    if type(cordoned_log_dirs := self.cordoned_log_dirs) is list
+                    else as_list(cordoned_log_dirs)
                 )
                 size = len(cordoned_log_dirs) + 1
-                add(ONE_BYTE[size] if size < 128 else write_size(size))
-                add(write_uuids(cordoned_log_dirs))
+                parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+                parts.append(write_uuids(cordoned_log_dirs))
             fields.append((3, b"".join(parts)))
         return fields

@@ -72,22 +72,21 @@ class Listener(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hhx(self.port, self.security_protocol)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Listener], rows: kipwire.Rows) -> None:
-        item: Listener
-        for item, (item.name, item.host, item.port, item.security_protocol) in zip(items, rows):
+    def _fill(items: list[Listener], *columns: kipwire.Column) -> None:
+        for item, item.name, item.host, item.port, item.security_protocol in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -126,18 +125,17 @@ class Feature(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Feature], rows: kipwire.Rows) -> None:
-        item: Feature
-        for item, (item.name, item.min_supported_version, item.max_supported_version) in zip(items, rows):
+    def _fill(items: list[Feature], *columns: kipwire.Column) -> None:
+        for item, item.name, item.min_supported_version, item.max_supported_version in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -236,25 +234,25 @@ class BrokerRegistrationRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         cluster_id = encode_text(self.cluster_id)
         size = len(cluster_id) + 1
-        add(pack_i(self.broker_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-        add(pack_16s(self.incarnation_id.bytes))
-        write_compact_structs(Listener, self.listeners, add)
-        write_compact_structs(Feature, self.features, add)
+        parts.append(pack_i(self.broker_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(cluster_id)
+        parts.append(pack_16s(self.incarnation_id.bytes))
+        write_compact_structs(Listener, self.listeners, parts)
+        write_compact_structs(Feature, self.features, parts)
         if self.rack is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack)
-        log_dirs = self.log_dirs if type(self.log_dirs) is list else as_list(self.log_dirs)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack)
+        log_dirs = log_dirs if type(log_dirs := self.log_dirs) is list else as_list(log_dirs)
         size = len(log_dirs) + 1
-        add(pack_B(BOOL_BYTE[self.is_migrating_zk_broker]))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_uuids(log_dirs))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_B(BOOL_BYTE[self.is_migrating_zk_broker]))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_uuids(log_dirs))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

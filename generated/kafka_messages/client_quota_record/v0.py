@@ -57,24 +57,23 @@ class EntityData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         entity_type = encode_text(self.entity_type)
         size = len(entity_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(entity_type)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(entity_type)
         if self.entity_name is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             entity_name = encode_text(self.entity_name)
             size = len(entity_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(entity_name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(entity_name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[EntityData], rows: kipwire.Rows) -> None:
-        item: EntityData
-        for item, (item.entity_type, item.entity_name) in zip(items, rows):
+    def _fill(items: list[EntityData], *columns: kipwire.Column) -> None:
+        for item, item.entity_type, item.entity_name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -130,11 +129,11 @@ class ClientQuotaRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(EntityData, self.entity, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(EntityData, self.entity, parts)
         key = encode_text(self.key)
         size = len(key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(key)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(key)
         packed = pack_dBx(self.value, BOOL_BYTE[self.remove])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -72,17 +72,17 @@ class TopicPartitions(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(pack_16s(self.topic_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(pack_16s(self.topic_id.bytes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Assignment(kipwire.FlexibleStruct):
@@ -106,9 +106,9 @@ class Assignment(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TopicPartitions, self.topic_partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TopicPartitions, self.topic_partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Member(kipwire.FlexibleStruct):
@@ -231,46 +231,46 @@ class Member(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
         if self.instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(instance_id)
         if self.rack_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack_id)
         client_id = encode_text(self.client_id)
         size = len(client_id) + 1
-        add(pack_i(self.member_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_id)
+        parts.append(pack_i(self.member_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_id)
         client_host = encode_text(self.client_host)
         size = len(client_host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_host)
-        write_compact_texts(self.subscribed_topic_names, add)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_host)
+        write_compact_texts(self.subscribed_topic_names, parts)
         if self.subscribed_topic_regex is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             subscribed_topic_regex = encode_text(self.subscribed_topic_regex)
             size = len(subscribed_topic_regex) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subscribed_topic_regex)
-        write_struct(Assignment, self.assignment, add)
-        write_struct(Assignment, self.target_assignment, add)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(subscribed_topic_regex)
+        write_struct(Assignment, self.assignment, parts)
+        write_struct(Assignment, self.target_assignment, parts)
         packed = pack_bx(self.member_type)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class DescribedGroup(kipwire.FlexibleStruct):
@@ -364,31 +364,31 @@ class DescribedGroup(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         group_state = encode_text(self.group_state)
         size = len(group_state) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_state)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_state)
         assignor_name = encode_text(self.assignor_name)
         size = len(assignor_name) + 1
-        add(pack_ii(self.group_epoch, self.assignment_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(assignor_name)
-        write_compact_structs(Member, self.members, add)
+        parts.append(pack_ii(self.group_epoch, self.assignment_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(assignor_name)
+        write_compact_structs(Member, self.members, parts)
         packed = pack_ix(self.authorized_operations)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class ConsumerGroupDescribeResponse(kipwire.FlexibleMessage):
@@ -428,7 +428,7 @@ class ConsumerGroupDescribeResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(DescribedGroup, self.groups, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(DescribedGroup, self.groups, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -54,13 +54,13 @@ class TopicPartitions(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+    def _write(self, parts: list[bytes]) -> None:
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(pack_16s(self.topic_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_16s(self.topic_id.bytes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ConsumerGroupHeartbeatRequest(kipwire.FlexibleMessage):
@@ -216,51 +216,51 @@ class ConsumerGroupHeartbeatRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-        add(pack_i(self.member_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
+        parts.append(pack_i(self.member_epoch))
         if self.instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(instance_id)
         if self.rack_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack_id)
-        add(pack_i(self.rebalance_timeout_ms))
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack_id)
+        parts.append(pack_i(self.rebalance_timeout_ms))
         if self.subscribed_topic_names is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_texts(self.subscribed_topic_names, add)
+            write_compact_texts(self.subscribed_topic_names, parts)
         if self.subscribed_topic_regex is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             subscribed_topic_regex = encode_text(self.subscribed_topic_regex)
             size = len(subscribed_topic_regex) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subscribed_topic_regex)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(subscribed_topic_regex)
         if self.server_assignor is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             server_assignor = encode_text(self.server_assignor)
             size = len(server_assignor) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(server_assignor)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(server_assignor)
         if self.topic_partitions is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(TopicPartitions, self.topic_partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(TopicPartitions, self.topic_partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -57,13 +57,13 @@ class TopicPartitions(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+    def _write(self, parts: list[bytes]) -> None:
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(pack_16s(self.topic_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_16s(self.topic_id.bytes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Assignment(kipwire.FlexibleStruct):
@@ -88,9 +88,9 @@ class Assignment(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TopicPartitions, self.topic_partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TopicPartitions, self.topic_partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ConsumerGroupHeartbeatResponse(kipwire.FlexibleMessage):
@@ -182,26 +182,26 @@ class ConsumerGroupHeartbeatResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
         if self.member_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             member_id = encode_text(self.member_id)
             size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-        add(pack_ii(self.member_epoch, self.heartbeat_interval_ms))
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(member_id)
+        parts.append(pack_ii(self.member_epoch, self.heartbeat_interval_ms))
         if self.assignment is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(Assignment, self.assignment, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(b"\x01")
+            write_struct(Assignment, self.assignment, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -58,22 +58,22 @@ class ClassicProtocol(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        metadata = self.metadata if type(self.metadata) is bytes else as_bytes(self.metadata)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        metadata = metadata if type(metadata := self.metadata) is bytes else as_bytes(metadata)
         size = len(metadata) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(metadata)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(metadata)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ClassicMemberMetadata(kipwire.FlexibleStruct):
@@ -103,10 +103,10 @@ class ClassicMemberMetadata(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.session_timeout_ms))
-        write_compact_structs(ClassicProtocol, self.supported_protocols, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.session_timeout_ms))
+        write_compact_structs(ClassicProtocol, self.supported_protocols, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ConsumerGroupMemberMetadataValue(kipwire.FlexibleMessage):
@@ -235,47 +235,47 @@ class ConsumerGroupMemberMetadataValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(instance_id)
         if self.rack_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack_id)
         client_id = encode_text(self.client_id)
         size = len(client_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_id)
         client_host = encode_text(self.client_host)
         size = len(client_host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_host)
-        write_compact_texts(self.subscribed_topic_names, add)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_host)
+        write_compact_texts(self.subscribed_topic_names, parts)
         if self.subscribed_topic_regex is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             subscribed_topic_regex = encode_text(self.subscribed_topic_regex)
             size = len(subscribed_topic_regex) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subscribed_topic_regex)
-        add(pack_i(self.rebalance_timeout_ms))
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(subscribed_topic_regex)
+        parts.append(pack_i(self.rebalance_timeout_ms))
         if self.server_assignor is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             server_assignor = encode_text(self.server_assignor)
             size = len(server_assignor) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(server_assignor)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(server_assignor)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -299,12 +299,11 @@ class ConsumerGroupMemberMetadataValue(kipwire.FlexibleMessage):
             and self.classic_member_metadata != ClassicMemberMetadata()
         ):
             parts = []
-            add = parts.append
             if self.classic_member_metadata is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
-                add(b"\x01")
-                write_struct(ClassicMemberMetadata, self.classic_member_metadata, add)
+                parts.append(b"\x01")
+                write_struct(ClassicMemberMetadata, self.classic_member_metadata, parts)
             fields.append((0, b"".join(parts)))
         return fields
 

@@ -49,10 +49,10 @@ class ConsumerGroupMetadataValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_ix(self.epoch)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -64,10 +64,6 @@ class ConsumerGroupMetadataValue(kipwire.FlexibleMessage):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.metadata_hash != 0:
-            parts = []
-            add = parts.append
-            add(pack_q(self.metadata_hash))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_q(self.metadata_hash)))
         return fields

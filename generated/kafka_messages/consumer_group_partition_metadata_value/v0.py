@@ -47,10 +47,10 @@ class PartitionMetadata(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.partition))
-        write_compact_texts(self.racks, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.partition))
+        write_compact_texts(self.racks, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopicMetadata(kipwire.FlexibleStruct):
@@ -100,15 +100,15 @@ class TopicMetadata(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(pack_16s(self.topic_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        add(pack_i(self.num_partitions))
-        write_compact_structs(PartitionMetadata, self.partition_metadata, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_16s(self.topic_id.bytes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        parts.append(pack_i(self.num_partitions))
+        write_compact_structs(PartitionMetadata, self.partition_metadata, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ConsumerGroupPartitionMetadataValue(kipwire.FlexibleMessage):
@@ -139,6 +139,6 @@ class ConsumerGroupPartitionMetadataValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TopicMetadata, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TopicMetadata, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

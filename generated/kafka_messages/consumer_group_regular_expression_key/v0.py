@@ -50,12 +50,12 @@ class ConsumerGroupRegularExpressionKey(kipwire.Message):
         self.regular_expression, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
+        parts.append(pack_h(size))
+        parts.append(group_id)
         regular_expression = encode_text(self.regular_expression)
         size = len(regular_expression)
-        add(pack_h(size))
-        add(regular_expression)
+        parts.append(pack_h(size))
+        parts.append(regular_expression)

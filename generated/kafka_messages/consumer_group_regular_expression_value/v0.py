@@ -55,7 +55,7 @@ class ConsumerGroupRegularExpressionValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_texts(self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_texts(self.topics, parts)
         packed = pack_qqx(self.version, self.timestamp)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

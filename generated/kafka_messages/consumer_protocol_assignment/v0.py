@@ -45,15 +45,15 @@ class TopicPartition(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions)
-        add(pack_i(size))
-        add(PACK_INT32[len(partitions)](*partitions))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
 
 
 class ConsumerProtocolAssignment(kipwire.Message):
@@ -97,12 +97,12 @@ class ConsumerProtocolAssignment(kipwire.Message):
             self.user_data, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(TopicPartition, self.assigned_partitions, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(TopicPartition, self.assigned_partitions, parts)
         if self.user_data is None:
-            add(pack_i(-1))
+            parts.append(pack_i(-1))
         else:
-            user_data = self.user_data if type(self.user_data) is bytes else as_bytes(self.user_data)
+            user_data = user_data if type(user_data := self.user_data) is bytes else as_bytes(user_data)
             size = len(user_data)
-            add(pack_i(size))
-            add(user_data)
+            parts.append(pack_i(size))
+            parts.append(user_data)

@@ -54,12 +54,12 @@ class ConsumerProtocolSubscription(kipwire.Message):
             self.user_data, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_texts(self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_texts(self.topics, parts)
         if self.user_data is None:
-            add(pack_i(-1))
+            parts.append(pack_i(-1))
         else:
-            user_data = self.user_data if type(self.user_data) is bytes else as_bytes(self.user_data)
+            user_data = user_data if type(user_data := self.user_data) is bytes else as_bytes(user_data)
             size = len(user_data)
-            add(pack_i(size))
-            add(user_data)
+            parts.append(pack_i(size))
+            parts.append(user_data)

@@ -37,5 +37,5 @@ class ControlRecordTypeSchema(kipwire.Message):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.type))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.type))

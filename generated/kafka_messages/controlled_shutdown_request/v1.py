@@ -43,5 +43,5 @@ class ControlledShutdownRequest(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.broker_id))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.broker_id))

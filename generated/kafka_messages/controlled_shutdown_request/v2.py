@@ -52,5 +52,5 @@ class ControlledShutdownRequest(kipwire.Message):
         pos += 12
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iq(self.broker_id, self.broker_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iq(self.broker_id, self.broker_epoch))

@@ -48,12 +48,12 @@ class RemainingPartition(kipwire.Struct):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name)
-        add(pack_h(size))
-        add(topic_name)
-        add(pack_i(self.partition_index))
+        parts.append(pack_h(size))
+        parts.append(topic_name)
+        parts.append(pack_i(self.partition_index))
 
 
 class ControlledShutdownResponse(kipwire.Message):
@@ -90,6 +90,6 @@ class ControlledShutdownResponse(kipwire.Message):
         self.remaining_partitions, pos = read_structs(RemainingPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_structs(RemainingPartition, self.remaining_partitions, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_structs(RemainingPartition, self.remaining_partitions, parts)

@@ -53,18 +53,17 @@ class RemainingPartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
         packed = pack_ix(self.partition_index)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[RemainingPartition], rows: kipwire.Rows) -> None:
-        item: RemainingPartition
-        for item, (item.topic_name, item.partition_index) in zip(items, rows):
+    def _fill(items: list[RemainingPartition], *columns: kipwire.Column) -> None:
+        for item, item.topic_name, item.partition_index in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -104,7 +103,7 @@ class ControlledShutdownResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_compact_structs(RemainingPartition, self.remaining_partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_compact_structs(RemainingPartition, self.remaining_partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

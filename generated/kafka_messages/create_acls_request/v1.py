@@ -94,20 +94,20 @@ class AclCreation(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name)
-        add(pack_bh(self.resource_type, size))
-        add(resource_name)
+        parts.append(pack_bh(self.resource_type, size))
+        parts.append(resource_name)
         principal = encode_text(self.principal)
         size = len(principal)
-        add(pack_bh(self.resource_pattern_type, size))
-        add(principal)
+        parts.append(pack_bh(self.resource_pattern_type, size))
+        parts.append(principal)
         host = encode_text(self.host)
         size = len(host)
-        add(pack_h(size))
-        add(host)
-        add(pack_bb(self.operation, self.permission_type))
+        parts.append(pack_h(size))
+        parts.append(host)
+        parts.append(pack_bb(self.operation, self.permission_type))
 
 
 class CreateAclsRequest(kipwire.Message):
@@ -139,5 +139,5 @@ class CreateAclsRequest(kipwire.Message):
         self.creations, pos = read_structs(AclCreation, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(AclCreation, self.creations, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(AclCreation, self.creations, parts)

@@ -96,28 +96,28 @@ class AclCreation(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
-        add(pack_b(self.resource_type))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(resource_name)
+        parts.append(pack_b(self.resource_type))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(resource_name)
         principal = encode_text(self.principal)
         size = len(principal) + 1
-        add(pack_b(self.resource_pattern_type))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal)
+        parts.append(pack_b(self.resource_pattern_type))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal)
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_bbx(self.operation, self.permission_type)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[AclCreation], rows: kipwire.Rows) -> None:
-        item: AclCreation
-        for item, (
+    def _fill(items: list[AclCreation], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.resource_type,
             item.resource_name,
             item.resource_pattern_type,
@@ -125,7 +125,7 @@ class AclCreation(kipwire.FlexibleStruct):
             item.host,
             item.operation,
             item.permission_type,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -160,6 +160,6 @@ class CreateAclsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(AclCreation, self.creations, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(AclCreation, self.creations, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

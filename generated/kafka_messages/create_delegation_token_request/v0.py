@@ -49,15 +49,15 @@ class CreatableRenewers(kipwire.Struct):
         self.principal_name, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type)
-        add(pack_h(size))
-        add(principal_type)
+        parts.append(pack_h(size))
+        parts.append(principal_type)
         principal_name = encode_text(self.principal_name)
         size = len(principal_name)
-        add(pack_h(size))
-        add(principal_name)
+        parts.append(pack_h(size))
+        parts.append(principal_name)
 
 
 class CreateDelegationTokenRequest(kipwire.Message):
@@ -98,6 +98,6 @@ class CreateDelegationTokenRequest(kipwire.Message):
         pos += 8
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(CreatableRenewers, self.renewers, add)
-        add(pack_q(self.max_lifetime_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(CreatableRenewers, self.renewers, parts)
+        parts.append(pack_q(self.max_lifetime_ms))

@@ -55,21 +55,20 @@ class CreatableRenewers(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_type)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal_type)
         principal_name = encode_text(self.principal_name)
         size = len(principal_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal_name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[CreatableRenewers], rows: kipwire.Rows) -> None:
-        item: CreatableRenewers
-        for item, (item.principal_type, item.principal_name) in zip(items, rows):
+    def _fill(items: list[CreatableRenewers], *columns: kipwire.Column) -> None:
+        for item, item.principal_type, item.principal_name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -146,21 +145,21 @@ class CreateDelegationTokenRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.owner_principal_type is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             owner_principal_type = encode_text(self.owner_principal_type)
             size = len(owner_principal_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(owner_principal_type)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(owner_principal_type)
         if self.owner_principal_name is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             owner_principal_name = encode_text(self.owner_principal_name)
             size = len(owner_principal_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(owner_principal_name)
-        write_compact_structs(CreatableRenewers, self.renewers, add)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(owner_principal_name)
+        write_compact_structs(CreatableRenewers, self.renewers, parts)
         packed = pack_qx(self.max_lifetime_ms)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -112,21 +112,21 @@ class CreateDelegationTokenResponse(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type)
-        add(pack_hh(self.error_code, size))
-        add(principal_type)
+        parts.append(pack_hh(self.error_code, size))
+        parts.append(principal_type)
         principal_name = encode_text(self.principal_name)
         size = len(principal_name)
-        add(pack_h(size))
-        add(principal_name)
+        parts.append(pack_h(size))
+        parts.append(principal_name)
         token_id = encode_text(self.token_id)
         size = len(token_id)
-        add(pack_qqqh(self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms, size))
-        add(token_id)
-        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
+        parts.append(pack_qqqh(self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms, size))
+        parts.append(token_id)
+        hmac = hmac if type(hmac := self.hmac) is bytes else as_bytes(hmac)
         size = len(hmac)
-        add(pack_i(size))
-        add(hmac)
-        add(pack_i(self.throttle_time_ms))
+        parts.append(pack_i(size))
+        parts.append(hmac)
+        parts.append(pack_i(self.throttle_time_ms))

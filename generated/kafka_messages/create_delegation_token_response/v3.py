@@ -143,38 +143,38 @@ class CreateDelegationTokenResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type) + 1
-        add(pack_h(self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_type)
+        parts.append(pack_h(self.error_code))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal_type)
         principal_name = encode_text(self.principal_name)
         size = len(principal_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal_name)
         token_requester_principal_type = encode_text(self.token_requester_principal_type)
         size = len(token_requester_principal_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(token_requester_principal_type)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(token_requester_principal_type)
         token_requester_principal_name = encode_text(self.token_requester_principal_name)
         size = len(token_requester_principal_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(token_requester_principal_name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(token_requester_principal_name)
         token_id = encode_text(self.token_id)
         size = len(token_id) + 1
-        add(pack_qqq(self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(token_id)
-        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
+        parts.append(pack_qqq(self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(token_id)
+        hmac = hmac if type(hmac := self.hmac) is bytes else as_bytes(hmac)
         size = len(hmac) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(hmac)
+            parts.append(write_size(size))
+        parts.append(hmac)
         packed = pack_ix(self.throttle_time_ms)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -42,11 +42,11 @@ class CreatePartitionsAssignment(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        broker_ids = self.broker_ids if type(self.broker_ids) is list else as_list(self.broker_ids)
+    def _write(self, parts: list[bytes]) -> None:
+        broker_ids = broker_ids if type(broker_ids := self.broker_ids) is list else as_list(broker_ids)
         size = len(broker_ids)
-        add(pack_i(size))
-        add(PACK_INT32[len(broker_ids)](*broker_ids))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(broker_ids)](*broker_ids))
 
 
 class CreatePartitionsTopic(kipwire.Struct):
@@ -94,16 +94,16 @@ class CreatePartitionsTopic(kipwire.Struct):
             self.assignments, pos = read_structs(CreatePartitionsAssignment, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        add(pack_i(self.count))
+        parts.append(pack_h(size))
+        parts.append(name)
+        parts.append(pack_i(self.count))
         if self.assignments is None:
-            add(b"\xff\xff\xff\xff")
+            parts.append(b"\xff\xff\xff\xff")
         else:
-            write_structs(CreatePartitionsAssignment, self.assignments, add)
+            write_structs(CreatePartitionsAssignment, self.assignments, parts)
 
 
 class CreatePartitionsRequest(kipwire.Message):
@@ -147,6 +147,6 @@ class CreatePartitionsRequest(kipwire.Message):
         self.validate_only = FALSE_TRUE[validate_only]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(CreatePartitionsTopic, self.topics, add)
-        add(pack_iB(self.timeout_ms, BOOL_BYTE[self.validate_only]))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(CreatePartitionsTopic, self.topics, parts)
+        parts.append(pack_iB(self.timeout_ms, BOOL_BYTE[self.validate_only]))

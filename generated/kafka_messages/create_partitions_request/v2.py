@@ -46,17 +46,16 @@ class CreatePartitionsAssignment(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        broker_ids = self.broker_ids if type(self.broker_ids) is list else as_list(self.broker_ids)
+    def _write(self, parts: list[bytes]) -> None:
+        broker_ids = broker_ids if type(broker_ids := self.broker_ids) is list else as_list(broker_ids)
         size = len(broker_ids) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(broker_ids)](*broker_ids))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(broker_ids)](*broker_ids))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[CreatePartitionsAssignment], rows: kipwire.Rows) -> None:
-        item: CreatePartitionsAssignment
-        for item, (item.broker_ids,) in zip(items, rows):
+    def _fill(items: list[CreatePartitionsAssignment], *columns: kipwire.Column) -> None:
+        for item, item.broker_ids in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -107,17 +106,17 @@ class CreatePartitionsTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_i(self.count))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_i(self.count))
         if self.assignments is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(CreatePartitionsAssignment, self.assignments, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(CreatePartitionsAssignment, self.assignments, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class CreatePartitionsRequest(kipwire.FlexibleMessage):
@@ -163,7 +162,7 @@ class CreatePartitionsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(CreatePartitionsTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(CreatePartitionsTopic, self.topics, parts)
         packed = pack_iBx(self.timeout_ms, BOOL_BYTE[self.validate_only])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -47,11 +47,11 @@ class CreatableReplicaAssignment(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        broker_ids = self.broker_ids if type(self.broker_ids) is list else as_list(self.broker_ids)
+    def _write(self, parts: list[bytes]) -> None:
+        broker_ids = broker_ids if type(broker_ids := self.broker_ids) is list else as_list(broker_ids)
         size = len(broker_ids)
-        add(pack_ii(self.partition_index, size))
-        add(PACK_INT32[len(broker_ids)](*broker_ids))
+        parts.append(pack_ii(self.partition_index, size))
+        parts.append(PACK_INT32[len(broker_ids)](*broker_ids))
 
 
 class CreatableTopicConfig(kipwire.Struct):
@@ -90,18 +90,18 @@ class CreatableTopicConfig(kipwire.Struct):
             self.value, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
+        parts.append(pack_h(size))
+        parts.append(name)
         if self.value is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             value = encode_text(self.value)
             size = len(value)
-            add(pack_h(size))
-            add(value)
+            parts.append(pack_h(size))
+            parts.append(value)
 
 
 class CreatableTopic(kipwire.Struct):
@@ -157,14 +157,14 @@ class CreatableTopic(kipwire.Struct):
         self.configs, pos = read_structs(CreatableTopicConfig, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        add(pack_ih(self.num_partitions, self.replication_factor))
-        write_structs(CreatableReplicaAssignment, self.assignments, add)
-        write_structs(CreatableTopicConfig, self.configs, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        parts.append(pack_ih(self.num_partitions, self.replication_factor))
+        write_structs(CreatableReplicaAssignment, self.assignments, parts)
+        write_structs(CreatableTopicConfig, self.configs, parts)
 
 
 class CreateTopicsRequest(kipwire.Message):
@@ -203,6 +203,6 @@ class CreateTopicsRequest(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(CreatableTopic, self.topics, add)
-        add(pack_i(self.timeout_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(CreatableTopic, self.topics, parts)
+        parts.append(pack_i(self.timeout_ms))

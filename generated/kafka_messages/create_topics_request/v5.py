@@ -53,18 +53,17 @@ class CreatableReplicaAssignment(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        broker_ids = self.broker_ids if type(self.broker_ids) is list else as_list(self.broker_ids)
+    def _write(self, parts: list[bytes]) -> None:
+        broker_ids = broker_ids if type(broker_ids := self.broker_ids) is list else as_list(broker_ids)
         size = len(broker_ids) + 1
-        add(pack_i(self.partition_index))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(broker_ids)](*broker_ids))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_i(self.partition_index))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(broker_ids)](*broker_ids))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[CreatableReplicaAssignment], rows: kipwire.Rows) -> None:
-        item: CreatableReplicaAssignment
-        for item, (item.partition_index, item.broker_ids) in zip(items, rows):
+    def _fill(items: list[CreatableReplicaAssignment], *columns: kipwire.Column) -> None:
+        for item, item.partition_index, item.broker_ids in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -106,24 +105,23 @@ class CreatableTopicConfig(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         if self.value is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             value = encode_text(self.value)
             size = len(value) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(value)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(value)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[CreatableTopicConfig], rows: kipwire.Rows) -> None:
-        item: CreatableTopicConfig
-        for item, (item.name, item.value) in zip(items, rows):
+    def _fill(items: list[CreatableTopicConfig], *columns: kipwire.Column) -> None:
+        for item, item.name, item.value in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -182,15 +180,15 @@ class CreatableTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_ih(self.num_partitions, self.replication_factor))
-        write_compact_structs(CreatableReplicaAssignment, self.assignments, add)
-        write_compact_structs(CreatableTopicConfig, self.configs, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_ih(self.num_partitions, self.replication_factor))
+        write_compact_structs(CreatableReplicaAssignment, self.assignments, parts)
+        write_compact_structs(CreatableTopicConfig, self.configs, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class CreateTopicsRequest(kipwire.FlexibleMessage):
@@ -237,7 +235,7 @@ class CreateTopicsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(CreatableTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(CreatableTopic, self.topics, parts)
         packed = pack_iBx(self.timeout_ms, BOOL_BYTE[self.validate_only])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

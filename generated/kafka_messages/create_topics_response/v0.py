@@ -45,12 +45,12 @@ class CreatableTopicResult(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        add(pack_h(self.error_code))
+        parts.append(pack_h(size))
+        parts.append(name)
+        parts.append(pack_h(self.error_code))
 
 
 class CreateTopicsResponse(kipwire.Message):
@@ -82,5 +82,5 @@ class CreateTopicsResponse(kipwire.Message):
         self.topics, pos = read_structs(CreatableTopicResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(CreatableTopicResult, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(CreatableTopicResult, self.topics, parts)

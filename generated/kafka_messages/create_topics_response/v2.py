@@ -59,19 +59,19 @@ class CreatableTopicResult(kipwire.Struct):
             self.error_message, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        add(pack_h(self.error_code))
+        parts.append(pack_h(size))
+        parts.append(name)
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
+            parts.append(pack_h(size))
+            parts.append(error_message)
 
 
 class CreateTopicsResponse(kipwire.Message):
@@ -109,6 +109,6 @@ class CreateTopicsResponse(kipwire.Message):
         self.topics, pos = read_structs(CreatableTopicResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(CreatableTopicResult, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(CreatableTopicResult, self.topics, parts)

@@ -88,25 +88,24 @@ class CreatableTopicConfigs(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         if self.value is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             value = encode_text(self.value)
             size = len(value) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(value)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(value)
         packed = pack_BbBx(BOOL_BYTE[self.read_only], self.config_source, BOOL_BYTE[self.is_sensitive])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[CreatableTopicConfigs], rows: kipwire.Rows) -> None:
-        item: CreatableTopicConfigs
-        for item, (item.name, item.value, item.read_only, item.config_source, item.is_sensitive) in zip(items, rows):
+    def _fill(items: list[CreatableTopicConfigs], *columns: kipwire.Column) -> None:
+        for item, item.name, item.value, item.read_only, item.config_source, item.is_sensitive in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -191,26 +190,26 @@ class CreatableTopicResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_16sh(self.topic_id.bytes, self.error_code))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_16sh(self.topic_id.bytes, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(pack_ih(self.num_partitions, self.replication_factor))
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(pack_ih(self.num_partitions, self.replication_factor))
         if self.configs is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(CreatableTopicConfigs, self.configs, add)
+            write_compact_structs(CreatableTopicConfigs, self.configs, parts)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -222,12 +221,8 @@ class CreatableTopicResult(kipwire.FlexibleStruct):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.topic_config_error_code != 0:
-            parts = []
-            add = parts.append
-            add(pack_h(self.topic_config_error_code))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_h(self.topic_config_error_code)))
         return fields
 
 
@@ -268,7 +263,7 @@ class CreateTopicsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(CreatableTopicResult, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(CreatableTopicResult, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

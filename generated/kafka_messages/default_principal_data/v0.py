@@ -65,14 +65,14 @@ class DefaultPrincipalData(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         type_ = encode_text(self.type)
         size = len(type_) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(type_)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(type_)
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_Bx(BOOL_BYTE[self.token_authenticated])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

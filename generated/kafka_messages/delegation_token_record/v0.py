@@ -95,19 +95,19 @@ class DelegationTokenRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         owner = encode_text(self.owner)
         size = len(owner) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(owner)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(owner)
         requester = encode_text(self.requester)
         size = len(requester) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(requester)
-        write_compact_texts(self.renewers, add)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(requester)
+        write_compact_texts(self.renewers, parts)
         token_id = encode_text(self.token_id)
         size = len(token_id) + 1
-        add(pack_qqq(self.issue_timestamp, self.max_timestamp, self.expiration_timestamp))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(token_id)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_qqq(self.issue_timestamp, self.max_timestamp, self.expiration_timestamp))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(token_id)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -111,28 +111,28 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
+            parts.append(pack_h(size))
+            parts.append(error_message)
         resource_name = encode_text(self.resource_name)
         size = len(resource_name)
-        add(pack_bh(self.resource_type, size))
-        add(resource_name)
+        parts.append(pack_bh(self.resource_type, size))
+        parts.append(resource_name)
         principal = encode_text(self.principal)
         size = len(principal)
-        add(pack_bh(self.pattern_type, size))
-        add(principal)
+        parts.append(pack_bh(self.pattern_type, size))
+        parts.append(principal)
         host = encode_text(self.host)
         size = len(host)
-        add(pack_h(size))
-        add(host)
-        add(pack_bb(self.operation, self.permission_type))
+        parts.append(pack_h(size))
+        parts.append(host)
+        parts.append(pack_bb(self.operation, self.permission_type))
 
 
 class DeleteAclsFilterResult(kipwire.Struct):
@@ -177,16 +177,16 @@ class DeleteAclsFilterResult(kipwire.Struct):
         self.matching_acls, pos = read_structs(DeleteAclsMatchingAcl, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
-        write_structs(DeleteAclsMatchingAcl, self.matching_acls, add)
+            parts.append(pack_h(size))
+            parts.append(error_message)
+        write_structs(DeleteAclsMatchingAcl, self.matching_acls, parts)
 
 
 class DeleteAclsResponse(kipwire.Message):
@@ -223,6 +223,6 @@ class DeleteAclsResponse(kipwire.Message):
         self.filter_results, pos = read_structs(DeleteAclsFilterResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(DeleteAclsFilterResult, self.filter_results, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(DeleteAclsFilterResult, self.filter_results, parts)

@@ -113,36 +113,36 @@ class DeleteAclsMatchingAcl(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
-        add(pack_b(self.resource_type))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(resource_name)
+        parts.append(pack_b(self.resource_type))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(resource_name)
         principal = encode_text(self.principal)
         size = len(principal) + 1
-        add(pack_b(self.pattern_type))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal)
+        parts.append(pack_b(self.pattern_type))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal)
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_bbx(self.operation, self.permission_type)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DeleteAclsMatchingAcl], rows: kipwire.Rows) -> None:
-        item: DeleteAclsMatchingAcl
-        for item, (
+    def _fill(items: list[DeleteAclsMatchingAcl], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.error_code,
             item.error_message,
             item.resource_type,
@@ -152,7 +152,7 @@ class DeleteAclsMatchingAcl(kipwire.FlexibleStruct):
             item.host,
             item.operation,
             item.permission_type,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -200,17 +200,17 @@ class DeleteAclsFilterResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        write_compact_structs(DeleteAclsMatchingAcl, self.matching_acls, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        write_compact_structs(DeleteAclsMatchingAcl, self.matching_acls, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DeleteAclsResponse(kipwire.FlexibleMessage):
@@ -249,7 +249,7 @@ class DeleteAclsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(DeleteAclsFilterResult, self.filter_results, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(DeleteAclsFilterResult, self.filter_results, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -45,5 +45,5 @@ class DeleteGroupsRequest(kipwire.Message):
         self.groups_names, pos = read_texts(data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_texts(self.groups_names, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_texts(self.groups_names, parts)

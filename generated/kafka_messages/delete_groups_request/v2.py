@@ -47,6 +47,6 @@ class DeleteGroupsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_texts(self.groups_names, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_texts(self.groups_names, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -49,12 +49,12 @@ class DeletableGroupResult(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
-        add(pack_h(self.error_code))
+        parts.append(pack_h(size))
+        parts.append(group_id)
+        parts.append(pack_h(self.error_code))
 
 
 class DeleteGroupsResponse(kipwire.Message):
@@ -91,6 +91,6 @@ class DeleteGroupsResponse(kipwire.Message):
         self.results, pos = read_structs(DeletableGroupResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(DeletableGroupResult, self.results, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(DeletableGroupResult, self.results, parts)

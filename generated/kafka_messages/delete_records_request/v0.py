@@ -43,8 +43,8 @@ class DeleteRecordsPartition(kipwire.Struct):
         pos += 12
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iq(self.partition_index, self.offset))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iq(self.partition_index, self.offset))
 
     @staticmethod
     def _fill(items: list[DeleteRecordsPartition], rows: kipwire.Rows) -> None:
@@ -83,12 +83,12 @@ class DeleteRecordsTopic(kipwire.Struct):
         self.partitions, pos = read_structs(DeleteRecordsPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(DeleteRecordsPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(DeleteRecordsPartition, self.partitions, parts)
 
 
 class DeleteRecordsRequest(kipwire.Message):
@@ -127,6 +127,6 @@ class DeleteRecordsRequest(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(DeleteRecordsTopic, self.topics, add)
-        add(pack_i(self.timeout_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(DeleteRecordsTopic, self.topics, parts)
+        parts.append(pack_i(self.timeout_ms))

@@ -48,8 +48,8 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
         pos += 14
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqh(self.partition_index, self.low_watermark, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqh(self.partition_index, self.low_watermark, self.error_code))
 
     @staticmethod
     def _fill(items: list[DeleteRecordsPartitionResult], rows: kipwire.Rows) -> None:
@@ -90,12 +90,12 @@ class DeleteRecordsTopicResult(kipwire.Struct):
         self.partitions, pos = read_structs(DeleteRecordsPartitionResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(DeleteRecordsPartitionResult, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(DeleteRecordsPartitionResult, self.partitions, parts)
 
 
 class DeleteRecordsResponse(kipwire.Message):
@@ -132,6 +132,6 @@ class DeleteRecordsResponse(kipwire.Message):
         self.topics, pos = read_structs(DeleteRecordsTopicResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(DeleteRecordsTopicResult, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(DeleteRecordsTopicResult, self.topics, parts)

@@ -40,17 +40,16 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DeleteShareGroupOffsetsRequestTopic], rows: kipwire.Rows) -> None:
-        item: DeleteShareGroupOffsetsRequestTopic
-        for item, (item.topic_name,) in zip(items, rows):
+    def _fill(items: list[DeleteShareGroupOffsetsRequestTopic], *columns: kipwire.Column) -> None:
+        for item, item.topic_name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -99,10 +98,10 @@ class DeleteShareGroupOffsetsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
-        write_compact_structs(DeleteShareGroupOffsetsRequestTopic, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
+        write_compact_structs(DeleteShareGroupOffsetsRequestTopic, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

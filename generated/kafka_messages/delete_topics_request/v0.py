@@ -52,6 +52,6 @@ class DeleteTopicsRequest(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_texts(self.topic_names, add)
-        add(pack_i(self.timeout_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        write_texts(self.topic_names, parts)
+        parts.append(pack_i(self.timeout_ms))

@@ -46,12 +46,12 @@ class DeletableTopicResult(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        add(pack_h(self.error_code))
+        parts.append(pack_h(size))
+        parts.append(name)
+        parts.append(pack_h(self.error_code))
 
 
 class DeleteTopicsResponse(kipwire.Message):
@@ -82,5 +82,5 @@ class DeleteTopicsResponse(kipwire.Message):
         self.responses, pos = read_structs(DeletableTopicResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(DeletableTopicResult, self.responses, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(DeletableTopicResult, self.responses, parts)

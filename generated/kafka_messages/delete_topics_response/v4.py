@@ -54,18 +54,17 @@ class DeletableTopicResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_hx(self.error_code)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DeletableTopicResult], rows: kipwire.Rows) -> None:
-        item: DeletableTopicResult
-        for item, (item.name, item.error_code) in zip(items, rows):
+    def _fill(items: list[DeletableTopicResult], *columns: kipwire.Column) -> None:
+        for item, item.name, item.error_code in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -105,7 +104,7 @@ class DeleteTopicsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(DeletableTopicResult, self.responses, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(DeletableTopicResult, self.responses, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

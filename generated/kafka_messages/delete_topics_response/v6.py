@@ -81,23 +81,23 @@ class DeletableTopicResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.name is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             name = encode_text(self.name)
             size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-        add(pack_16sh(self.topic_id.bytes, self.error_code))
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(name)
+        parts.append(pack_16sh(self.topic_id.bytes, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DeleteTopicsResponse(kipwire.FlexibleMessage):
@@ -136,7 +136,7 @@ class DeleteTopicsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(DeletableTopicResult, self.responses, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(DeletableTopicResult, self.responses, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

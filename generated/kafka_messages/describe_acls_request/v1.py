@@ -109,28 +109,28 @@ class DescribeAclsRequest(kipwire.Message):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_b(self.resource_type_filter))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_b(self.resource_type_filter))
         if self.resource_name_filter is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             resource_name_filter = encode_text(self.resource_name_filter)
             size = len(resource_name_filter)
-            add(pack_h(size))
-            add(resource_name_filter)
-        add(pack_b(self.pattern_type_filter))
+            parts.append(pack_h(size))
+            parts.append(resource_name_filter)
+        parts.append(pack_b(self.pattern_type_filter))
         if self.principal_filter is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             principal_filter = encode_text(self.principal_filter)
             size = len(principal_filter)
-            add(pack_h(size))
-            add(principal_filter)
+            parts.append(pack_h(size))
+            parts.append(principal_filter)
         if self.host_filter is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             host_filter = encode_text(self.host_filter)
             size = len(host_filter)
-            add(pack_h(size))
-            add(host_filter)
-        add(pack_bb(self.operation, self.permission_type))
+            parts.append(pack_h(size))
+            parts.append(host_filter)
+        parts.append(pack_bb(self.operation, self.permission_type))

@@ -112,29 +112,29 @@ class DescribeAclsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_b(self.resource_type_filter))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_b(self.resource_type_filter))
         if self.resource_name_filter is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             resource_name_filter = encode_text(self.resource_name_filter)
             size = len(resource_name_filter) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(resource_name_filter)
-        add(pack_b(self.pattern_type_filter))
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(resource_name_filter)
+        parts.append(pack_b(self.pattern_type_filter))
         if self.principal_filter is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             principal_filter = encode_text(self.principal_filter)
             size = len(principal_filter) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal_filter)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(principal_filter)
         if self.host_filter is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             host_filter = encode_text(self.host_filter)
             size = len(host_filter) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host_filter)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(host_filter)
         packed = pack_bbx(self.operation, self.permission_type)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

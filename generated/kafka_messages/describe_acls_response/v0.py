@@ -67,16 +67,16 @@ class AclDescription(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal = encode_text(self.principal)
         size = len(principal)
-        add(pack_h(size))
-        add(principal)
+        parts.append(pack_h(size))
+        parts.append(principal)
         host = encode_text(self.host)
         size = len(host)
-        add(pack_h(size))
-        add(host)
-        add(pack_bb(self.operation, self.permission_type))
+        parts.append(pack_h(size))
+        parts.append(host)
+        parts.append(pack_bb(self.operation, self.permission_type))
 
 
 class DescribeAclsResource(kipwire.Struct):
@@ -115,12 +115,12 @@ class DescribeAclsResource(kipwire.Struct):
         self.acls, pos = read_structs(AclDescription, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name)
-        add(pack_bh(self.resource_type, size))
-        add(resource_name)
-        write_structs(AclDescription, self.acls, add)
+        parts.append(pack_bh(self.resource_type, size))
+        parts.append(resource_name)
+        write_structs(AclDescription, self.acls, parts)
 
 
 class DescribeAclsResponse(kipwire.Message):
@@ -179,13 +179,13 @@ class DescribeAclsResponse(kipwire.Message):
         self.resources, pos = read_structs(DescribeAclsResource, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
-        write_structs(DescribeAclsResource, self.resources, add)
+            parts.append(pack_h(size))
+            parts.append(error_message)
+        write_structs(DescribeAclsResource, self.resources, parts)

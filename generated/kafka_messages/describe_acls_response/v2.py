@@ -69,22 +69,21 @@ class AclDescription(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal = encode_text(self.principal)
         size = len(principal) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal)
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_bbx(self.operation, self.permission_type)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[AclDescription], rows: kipwire.Rows) -> None:
-        item: AclDescription
-        for item, (item.principal, item.host, item.operation, item.permission_type) in zip(items, rows):
+    def _fill(items: list[AclDescription], *columns: kipwire.Column) -> None:
+        for item, item.principal, item.host, item.operation, item.permission_type in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -135,15 +134,15 @@ class DescribeAclsResource(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
-        add(pack_b(self.resource_type))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(resource_name)
-        add(pack_b(self.pattern_type))
-        write_compact_structs(AclDescription, self.acls, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_b(self.resource_type))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(resource_name)
+        parts.append(pack_b(self.pattern_type))
+        write_compact_structs(AclDescription, self.acls, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeAclsResponse(kipwire.FlexibleMessage):
@@ -204,14 +203,14 @@ class DescribeAclsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        write_compact_structs(DescribeAclsResource, self.resources, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        write_compact_structs(DescribeAclsResource, self.resources, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -59,19 +59,19 @@ class ComponentData(kipwire.Struct):
             self.match, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         entity_type = encode_text(self.entity_type)
         size = len(entity_type)
-        add(pack_h(size))
-        add(entity_type)
-        add(pack_b(self.match_type))
+        parts.append(pack_h(size))
+        parts.append(entity_type)
+        parts.append(pack_b(self.match_type))
         if self.match is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             match = encode_text(self.match)
             size = len(match)
-            add(pack_h(size))
-            add(match)
+            parts.append(pack_h(size))
+            parts.append(match)
 
 
 class DescribeClientQuotasRequest(kipwire.Message):
@@ -113,6 +113,6 @@ class DescribeClientQuotasRequest(kipwire.Message):
         self.strict = FALSE_TRUE[strict]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(ComponentData, self.components, add)
-        add(pack_B(BOOL_BYTE[self.strict]))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(ComponentData, self.components, parts)
+        parts.append(pack_B(BOOL_BYTE[self.strict]))

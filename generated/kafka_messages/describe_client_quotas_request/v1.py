@@ -64,25 +64,24 @@ class ComponentData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         entity_type = encode_text(self.entity_type)
         size = len(entity_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(entity_type)
-        add(pack_b(self.match_type))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(entity_type)
+        parts.append(pack_b(self.match_type))
         if self.match is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             match = encode_text(self.match)
             size = len(match) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(match)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(match)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ComponentData], rows: kipwire.Rows) -> None:
-        item: ComponentData
-        for item, (item.entity_type, item.match_type, item.match) in zip(items, rows):
+    def _fill(items: list[ComponentData], *columns: kipwire.Column) -> None:
+        for item, item.entity_type, item.match_type, item.match in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -127,7 +126,7 @@ class DescribeClientQuotasRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(ComponentData, self.components, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(ComponentData, self.components, parts)
         packed = pack_Bx(BOOL_BYTE[self.strict])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

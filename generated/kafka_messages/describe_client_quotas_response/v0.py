@@ -57,18 +57,18 @@ class EntityData(kipwire.Struct):
             self.entity_name, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         entity_type = encode_text(self.entity_type)
         size = len(entity_type)
-        add(pack_h(size))
-        add(entity_type)
+        parts.append(pack_h(size))
+        parts.append(entity_type)
         if self.entity_name is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             entity_name = encode_text(self.entity_name)
             size = len(entity_name)
-            add(pack_h(size))
-            add(entity_name)
+            parts.append(pack_h(size))
+            parts.append(entity_name)
 
 
 class ValueData(kipwire.Struct):
@@ -101,12 +101,12 @@ class ValueData(kipwire.Struct):
         pos += 8
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key)
-        add(pack_h(size))
-        add(key)
-        add(pack_d(self.value))
+        parts.append(pack_h(size))
+        parts.append(key)
+        parts.append(pack_d(self.value))
 
 
 class EntryData(kipwire.Struct):
@@ -136,9 +136,9 @@ class EntryData(kipwire.Struct):
         self.values, pos = read_structs(ValueData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(EntityData, self.entity, add)
-        write_structs(ValueData, self.values, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(EntityData, self.entity, parts)
+        write_structs(ValueData, self.values, parts)
 
 
 class DescribeClientQuotasResponse(kipwire.Message):
@@ -200,16 +200,16 @@ class DescribeClientQuotasResponse(kipwire.Message):
             self.entries, pos = read_structs(EntryData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
+            parts.append(pack_h(size))
+            parts.append(error_message)
         if self.entries is None:
-            add(b"\xff\xff\xff\xff")
+            parts.append(b"\xff\xff\xff\xff")
         else:
-            write_structs(EntryData, self.entries, add)
+            write_structs(EntryData, self.entries, parts)

@@ -61,24 +61,23 @@ class EntityData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         entity_type = encode_text(self.entity_type)
         size = len(entity_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(entity_type)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(entity_type)
         if self.entity_name is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             entity_name = encode_text(self.entity_name)
             size = len(entity_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(entity_name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(entity_name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[EntityData], rows: kipwire.Rows) -> None:
-        item: EntityData
-        for item, (item.entity_type, item.entity_name) in zip(items, rows):
+    def _fill(items: list[EntityData], *columns: kipwire.Column) -> None:
+        for item, item.entity_type, item.entity_name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -114,18 +113,17 @@ class ValueData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(key)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(key)
         packed = pack_dx(self.value)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ValueData], rows: kipwire.Rows) -> None:
-        item: ValueData
-        for item, (item.key, item.value) in zip(items, rows):
+    def _fill(items: list[ValueData], *columns: kipwire.Column) -> None:
+        for item, item.key, item.value in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -158,10 +156,10 @@ class EntryData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(EntityData, self.entity, add)
-        write_compact_structs(ValueData, self.values, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(EntityData, self.entity, parts)
+        write_compact_structs(ValueData, self.values, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeClientQuotasResponse(kipwire.FlexibleMessage):
@@ -225,17 +223,17 @@ class DescribeClientQuotasResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
         if self.entries is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(EntryData, self.entries, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(EntryData, self.entries, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

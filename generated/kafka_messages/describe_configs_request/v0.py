@@ -61,15 +61,15 @@ class DescribeConfigsResource(kipwire.Struct):
             self.configuration_keys, pos = read_texts(data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name)
-        add(pack_bh(self.resource_type, size))
-        add(resource_name)
+        parts.append(pack_bh(self.resource_type, size))
+        parts.append(resource_name)
         if self.configuration_keys is None:
-            add(b"\xff\xff\xff\xff")
+            parts.append(b"\xff\xff\xff\xff")
         else:
-            write_texts(self.configuration_keys, add)
+            write_texts(self.configuration_keys, parts)
 
 
 class DescribeConfigsRequest(kipwire.Message):
@@ -101,5 +101,5 @@ class DescribeConfigsRequest(kipwire.Message):
         self.resources, pos = read_structs(DescribeConfigsResource, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(DescribeConfigsResource, self.resources, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(DescribeConfigsResource, self.resources, parts)

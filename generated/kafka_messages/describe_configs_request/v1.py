@@ -61,15 +61,15 @@ class DescribeConfigsResource(kipwire.Struct):
             self.configuration_keys, pos = read_texts(data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name)
-        add(pack_bh(self.resource_type, size))
-        add(resource_name)
+        parts.append(pack_bh(self.resource_type, size))
+        parts.append(resource_name)
         if self.configuration_keys is None:
-            add(b"\xff\xff\xff\xff")
+            parts.append(b"\xff\xff\xff\xff")
         else:
-            write_texts(self.configuration_keys, add)
+            write_texts(self.configuration_keys, parts)
 
 
 class DescribeConfigsRequest(kipwire.Message):
@@ -110,6 +110,6 @@ class DescribeConfigsRequest(kipwire.Message):
         self.include_synonyms = FALSE_TRUE[include_synonyms]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(DescribeConfigsResource, self.resources, add)
-        add(pack_B(BOOL_BYTE[self.include_synonyms]))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(DescribeConfigsResource, self.resources, parts)
+        parts.append(pack_B(BOOL_BYTE[self.include_synonyms]))

@@ -65,17 +65,17 @@ class DescribeConfigsResource(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
-        add(pack_b(self.resource_type))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(resource_name)
+        parts.append(pack_b(self.resource_type))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(resource_name)
         if self.configuration_keys is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_texts(self.configuration_keys, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_texts(self.configuration_keys, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeConfigsRequest(kipwire.FlexibleMessage):
@@ -129,7 +129,7 @@ class DescribeConfigsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(DescribeConfigsResource, self.resources, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(DescribeConfigsResource, self.resources, parts)
         packed = pack_BBx(BOOL_BYTE[self.include_synonyms], BOOL_BYTE[self.include_documentation])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

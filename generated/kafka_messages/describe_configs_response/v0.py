@@ -83,19 +83,19 @@ class DescribeConfigsResourceResult(kipwire.Struct):
         self.is_sensitive = FALSE_TRUE[is_sensitive]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
+        parts.append(pack_h(size))
+        parts.append(name)
         if self.value is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             value = encode_text(self.value)
             size = len(value)
-            add(pack_h(size))
-            add(value)
-        add(pack_BBB(BOOL_BYTE[self.read_only], BOOL_BYTE[self.is_default], BOOL_BYTE[self.is_sensitive]))
+            parts.append(pack_h(size))
+            parts.append(value)
+        parts.append(pack_BBB(BOOL_BYTE[self.read_only], BOOL_BYTE[self.is_default], BOOL_BYTE[self.is_sensitive]))
 
 
 class DescribeConfigsResult(kipwire.Struct):
@@ -155,20 +155,20 @@ class DescribeConfigsResult(kipwire.Struct):
         self.configs, pos = read_structs(DescribeConfigsResourceResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
+            parts.append(pack_h(size))
+            parts.append(error_message)
         resource_name = encode_text(self.resource_name)
         size = len(resource_name)
-        add(pack_bh(self.resource_type, size))
-        add(resource_name)
-        write_structs(DescribeConfigsResourceResult, self.configs, add)
+        parts.append(pack_bh(self.resource_type, size))
+        parts.append(resource_name)
+        write_structs(DescribeConfigsResourceResult, self.configs, parts)
 
 
 class DescribeConfigsResponse(kipwire.Message):
@@ -206,6 +206,6 @@ class DescribeConfigsResponse(kipwire.Message):
         self.results, pos = read_structs(DescribeConfigsResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(DescribeConfigsResult, self.results, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(DescribeConfigsResult, self.results, parts)

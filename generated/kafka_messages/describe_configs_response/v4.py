@@ -75,25 +75,24 @@ class DescribeConfigsSynonym(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         if self.value is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             value = encode_text(self.value)
             size = len(value) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(value)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(value)
         packed = pack_bx(self.source)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DescribeConfigsSynonym], rows: kipwire.Rows) -> None:
-        item: DescribeConfigsSynonym
-        for item, (item.name, item.value, item.source) in zip(items, rows):
+    def _fill(items: list[DescribeConfigsSynonym], *columns: kipwire.Column) -> None:
+        for item, item.name, item.value, item.source in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -186,29 +185,29 @@ class DescribeConfigsResourceResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         if self.value is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             value = encode_text(self.value)
             size = len(value) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(value)
-        add(pack_BbB(BOOL_BYTE[self.read_only], self.config_source, BOOL_BYTE[self.is_sensitive]))
-        write_compact_structs(DescribeConfigsSynonym, self.synonyms, add)
-        add(pack_b(self.config_type))
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(value)
+        parts.append(pack_BbB(BOOL_BYTE[self.read_only], self.config_source, BOOL_BYTE[self.is_sensitive]))
+        write_compact_structs(DescribeConfigsSynonym, self.synonyms, parts)
+        parts.append(pack_b(self.config_type))
         if self.documentation is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             documentation = encode_text(self.documentation)
             size = len(documentation) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(documentation)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(documentation)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeConfigsResult(kipwire.FlexibleStruct):
@@ -270,22 +269,22 @@ class DescribeConfigsResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
-        add(pack_b(self.resource_type))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(resource_name)
-        write_compact_structs(DescribeConfigsResourceResult, self.configs, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_b(self.resource_type))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(resource_name)
+        write_compact_structs(DescribeConfigsResourceResult, self.configs, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeConfigsResponse(kipwire.FlexibleMessage):
@@ -325,7 +324,7 @@ class DescribeConfigsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(DescribeConfigsResult, self.results, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(DescribeConfigsResult, self.results, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -49,15 +49,15 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
         self.principal_name, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type)
-        add(pack_h(size))
-        add(principal_type)
+        parts.append(pack_h(size))
+        parts.append(principal_type)
         principal_name = encode_text(self.principal_name)
         size = len(principal_name)
-        add(pack_h(size))
-        add(principal_name)
+        parts.append(pack_h(size))
+        parts.append(principal_name)
 
 
 class DescribeDelegationTokenRequest(kipwire.Message):
@@ -96,8 +96,8 @@ class DescribeDelegationTokenRequest(kipwire.Message):
             self.owners, pos = read_structs(DescribeDelegationTokenOwner, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.owners is None:
-            add(b"\xff\xff\xff\xff")
+            parts.append(b"\xff\xff\xff\xff")
         else:
-            write_structs(DescribeDelegationTokenOwner, self.owners, add)
+            write_structs(DescribeDelegationTokenOwner, self.owners, parts)

@@ -51,21 +51,20 @@ class DescribeDelegationTokenOwner(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_type)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal_type)
         principal_name = encode_text(self.principal_name)
         size = len(principal_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal_name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DescribeDelegationTokenOwner], rows: kipwire.Rows) -> None:
-        item: DescribeDelegationTokenOwner
-        for item, (item.principal_type, item.principal_name) in zip(items, rows):
+    def _fill(items: list[DescribeDelegationTokenOwner], *columns: kipwire.Column) -> None:
+        for item, item.principal_type, item.principal_name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -107,9 +106,9 @@ class DescribeDelegationTokenRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.owners is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(DescribeDelegationTokenOwner, self.owners, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(DescribeDelegationTokenOwner, self.owners, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -54,15 +54,15 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         self.principal_name, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type)
-        add(pack_h(size))
-        add(principal_type)
+        parts.append(pack_h(size))
+        parts.append(principal_type)
         principal_name = encode_text(self.principal_name)
         size = len(principal_name)
-        add(pack_h(size))
-        add(principal_name)
+        parts.append(pack_h(size))
+        parts.append(principal_name)
 
 
 class DescribedDelegationToken(kipwire.Struct):
@@ -146,24 +146,24 @@ class DescribedDelegationToken(kipwire.Struct):
         self.renewers, pos = read_structs(DescribedDelegationTokenRenewer, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type)
-        add(pack_h(size))
-        add(principal_type)
+        parts.append(pack_h(size))
+        parts.append(principal_type)
         principal_name = encode_text(self.principal_name)
         size = len(principal_name)
-        add(pack_h(size))
-        add(principal_name)
+        parts.append(pack_h(size))
+        parts.append(principal_name)
         token_id = encode_text(self.token_id)
         size = len(token_id)
-        add(pack_qqqh(self.issue_timestamp, self.expiry_timestamp, self.max_timestamp, size))
-        add(token_id)
-        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
+        parts.append(pack_qqqh(self.issue_timestamp, self.expiry_timestamp, self.max_timestamp, size))
+        parts.append(token_id)
+        hmac = hmac if type(hmac := self.hmac) is bytes else as_bytes(hmac)
         size = len(hmac)
-        add(pack_i(size))
-        add(hmac)
-        write_structs(DescribedDelegationTokenRenewer, self.renewers, add)
+        parts.append(pack_i(size))
+        parts.append(hmac)
+        write_structs(DescribedDelegationTokenRenewer, self.renewers, parts)
 
 
 class DescribeDelegationTokenResponse(kipwire.Message):
@@ -207,7 +207,7 @@ class DescribeDelegationTokenResponse(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_structs(DescribedDelegationToken, self.tokens, add)
-        add(pack_i(self.throttle_time_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_structs(DescribedDelegationToken, self.tokens, parts)
+        parts.append(pack_i(self.throttle_time_ms))

@@ -59,21 +59,20 @@ class DescribedDelegationTokenRenewer(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_type)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal_type)
         principal_name = encode_text(self.principal_name)
         size = len(principal_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal_name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DescribedDelegationTokenRenewer], rows: kipwire.Rows) -> None:
-        item: DescribedDelegationTokenRenewer
-        for item, (item.principal_type, item.principal_name) in zip(items, rows):
+    def _fill(items: list[DescribedDelegationTokenRenewer], *columns: kipwire.Column) -> None:
+        for item, item.principal_type, item.principal_name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -165,32 +164,32 @@ class DescribedDelegationToken(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_type)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal_type)
         principal_name = encode_text(self.principal_name)
         size = len(principal_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(principal_name)
         token_id = encode_text(self.token_id)
         size = len(token_id) + 1
-        add(pack_qqq(self.issue_timestamp, self.expiry_timestamp, self.max_timestamp))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(token_id)
-        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
+        parts.append(pack_qqq(self.issue_timestamp, self.expiry_timestamp, self.max_timestamp))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(token_id)
+        hmac = hmac if type(hmac := self.hmac) is bytes else as_bytes(hmac)
         size = len(hmac) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(hmac)
-        write_compact_structs(DescribedDelegationTokenRenewer, self.renewers, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(hmac)
+        write_compact_structs(DescribedDelegationTokenRenewer, self.renewers, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeDelegationTokenResponse(kipwire.FlexibleMessage):
@@ -236,8 +235,8 @@ class DescribeDelegationTokenResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_compact_structs(DescribedDelegationToken, self.tokens, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_compact_structs(DescribedDelegationToken, self.tokens, parts)
         packed = pack_ix(self.throttle_time_ms)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -45,5 +45,5 @@ class DescribeGroupsRequest(kipwire.Message):
         self.groups, pos = read_texts(data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_texts(self.groups, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_texts(self.groups, parts)

@@ -54,6 +54,6 @@ class DescribeGroupsRequest(kipwire.Message):
         self.include_authorized_operations = FALSE_TRUE[include_authorized_operations]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_texts(self.groups, add)
-        add(pack_B(BOOL_BYTE[self.include_authorized_operations]))
+    def _write(self, parts: list[bytes]) -> None:
+        write_texts(self.groups, parts)
+        parts.append(pack_B(BOOL_BYTE[self.include_authorized_operations]))

@@ -91,31 +91,33 @@ class DescribedGroupMember(kipwire.Struct):
         self.member_assignment, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_h(size))
-        add(member_id)
+        parts.append(pack_h(size))
+        parts.append(member_id)
         client_id = encode_text(self.client_id)
         size = len(client_id)
-        add(pack_h(size))
-        add(client_id)
+        parts.append(pack_h(size))
+        parts.append(client_id)
         client_host = encode_text(self.client_host)
         size = len(client_host)
-        add(pack_h(size))
-        add(client_host)
+        parts.append(pack_h(size))
+        parts.append(client_host)
         member_metadata = (
-            self.member_metadata if type(self.member_metadata) is bytes else as_bytes(self.member_metadata)
+            member_metadata if type(member_metadata := self.member_metadata) is bytes else as_bytes(member_metadata)
         )
         size = len(member_metadata)
-        add(pack_i(size))
-        add(member_metadata)
+        parts.append(pack_i(size))
+        parts.append(member_metadata)
         member_assignment = (
-            self.member_assignment if type(self.member_assignment) is bytes else as_bytes(self.member_assignment)
+            member_assignment
+            if type(member_assignment := self.member_assignment) is bytes
+            else as_bytes(member_assignment)
         )
         size = len(member_assignment)
-        add(pack_i(size))
-        add(member_assignment)
+        parts.append(pack_i(size))
+        parts.append(member_assignment)
 
 
 class DescribedGroup(kipwire.Struct):
@@ -198,25 +200,25 @@ class DescribedGroup(kipwire.Struct):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_hh(self.error_code, size))
-        add(group_id)
+        parts.append(pack_hh(self.error_code, size))
+        parts.append(group_id)
         group_state = encode_text(self.group_state)
         size = len(group_state)
-        add(pack_h(size))
-        add(group_state)
+        parts.append(pack_h(size))
+        parts.append(group_state)
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type)
-        add(pack_h(size))
-        add(protocol_type)
+        parts.append(pack_h(size))
+        parts.append(protocol_type)
         protocol_data = encode_text(self.protocol_data)
         size = len(protocol_data)
-        add(pack_h(size))
-        add(protocol_data)
-        write_structs(DescribedGroupMember, self.members, add)
-        add(pack_i(self.authorized_operations))
+        parts.append(pack_h(size))
+        parts.append(protocol_data)
+        write_structs(DescribedGroupMember, self.members, parts)
+        parts.append(pack_i(self.authorized_operations))
 
 
 class DescribeGroupsResponse(kipwire.Message):
@@ -253,6 +255,6 @@ class DescribeGroupsResponse(kipwire.Message):
         self.groups, pos = read_structs(DescribedGroup, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(DescribedGroup, self.groups, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(DescribedGroup, self.groups, parts)

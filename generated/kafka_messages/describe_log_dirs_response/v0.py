@@ -57,8 +57,10 @@ class DescribeLogDirsPartition(kipwire.Struct):
         self.is_future_key = FALSE_TRUE[is_future_key]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqqB(self.partition_index, self.partition_size, self.offset_lag, BOOL_BYTE[self.is_future_key]))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
+            pack_iqqB(self.partition_index, self.partition_size, self.offset_lag, BOOL_BYTE[self.is_future_key])
+        )
 
     @staticmethod
     def _fill(items: list[DescribeLogDirsPartition], rows: kipwire.Rows) -> None:
@@ -97,12 +99,12 @@ class DescribeLogDirsTopic(kipwire.Struct):
         self.partitions, pos = read_structs(DescribeLogDirsPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(DescribeLogDirsPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(DescribeLogDirsPartition, self.partitions, parts)
 
 
 class DescribeLogDirsResult(kipwire.Struct):
@@ -138,12 +140,12 @@ class DescribeLogDirsResult(kipwire.Struct):
         self.topics, pos = read_structs(DescribeLogDirsTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         log_dir = encode_text(self.log_dir)
         size = len(log_dir)
-        add(pack_hh(self.error_code, size))
-        add(log_dir)
-        write_structs(DescribeLogDirsTopic, self.topics, add)
+        parts.append(pack_hh(self.error_code, size))
+        parts.append(log_dir)
+        write_structs(DescribeLogDirsTopic, self.topics, parts)
 
 
 class DescribeLogDirsResponse(kipwire.Message):
@@ -180,6 +182,6 @@ class DescribeLogDirsResponse(kipwire.Message):
         self.results, pos = read_structs(DescribeLogDirsResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(DescribeLogDirsResult, self.results, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(DescribeLogDirsResult, self.results, parts)

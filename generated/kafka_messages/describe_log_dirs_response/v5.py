@@ -62,9 +62,9 @@ class DescribeLogDirsPartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqqBx(self.partition_index, self.partition_size, self.offset_lag, BOOL_BYTE[self.is_future_key])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[DescribeLogDirsPartition], rows: kipwire.Rows) -> None:
@@ -105,13 +105,13 @@ class DescribeLogDirsTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(DescribeLogDirsPartition, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(DescribeLogDirsPartition, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeLogDirsResult(kipwire.FlexibleStruct):
@@ -173,15 +173,15 @@ class DescribeLogDirsResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         log_dir = encode_text(self.log_dir)
         size = len(log_dir) + 1
-        add(pack_h(self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(log_dir)
-        write_compact_structs(DescribeLogDirsTopic, self.topics, add)
+        parts.append(pack_h(self.error_code))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(log_dir)
+        write_compact_structs(DescribeLogDirsTopic, self.topics, parts)
         packed = pack_qqBx(self.total_bytes, self.usable_bytes, BOOL_BYTE[self.is_cordoned])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class DescribeLogDirsResponse(kipwire.FlexibleMessage):
@@ -226,7 +226,7 @@ class DescribeLogDirsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(DescribeLogDirsResult, self.results, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(DescribeLogDirsResult, self.results, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -66,11 +66,11 @@ class ReplicaState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqqqx(
             self.replica_id, self.log_end_offset, self.last_fetch_timestamp, self.last_caught_up_timestamp
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[ReplicaState], rows: kipwire.Rows) -> None:
@@ -141,11 +141,13 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihiiq(self.partition_index, self.error_code, self.leader_id, self.leader_epoch, self.high_watermark))
-        write_compact_structs(ReplicaState, self.current_voters, add)
-        write_compact_structs(ReplicaState, self.observers, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
+            pack_ihiiq(self.partition_index, self.error_code, self.leader_id, self.leader_epoch, self.high_watermark)
+        )
+        write_compact_structs(ReplicaState, self.current_voters, parts)
+        write_compact_structs(ReplicaState, self.observers, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopicData(kipwire.FlexibleStruct):
@@ -180,13 +182,13 @@ class TopicData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeQuorumResponse(kipwire.FlexibleMessage):
@@ -224,7 +226,7 @@ class DescribeQuorumResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_compact_structs(TopicData, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_compact_structs(TopicData, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

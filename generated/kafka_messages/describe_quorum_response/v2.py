@@ -84,7 +84,7 @@ class ReplicaState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_i16sqqqx(
             self.replica_id,
             self.replica_directory_id.bytes,
@@ -92,7 +92,7 @@ class ReplicaState(kipwire.FlexibleStruct):
             self.last_fetch_timestamp,
             self.last_caught_up_timestamp,
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[ReplicaState], rows: kipwire.Rows) -> None:
@@ -176,19 +176,19 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_index, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_index, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(pack_iiq(self.leader_id, self.leader_epoch, self.high_watermark))
-        write_compact_structs(ReplicaState, self.current_voters, add)
-        write_compact_structs(ReplicaState, self.observers, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(pack_iiq(self.leader_id, self.leader_epoch, self.high_watermark))
+        write_compact_structs(ReplicaState, self.current_voters, parts)
+        write_compact_structs(ReplicaState, self.observers, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopicData(kipwire.FlexibleStruct):
@@ -223,13 +223,13 @@ class TopicData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Listener(kipwire.FlexibleStruct):
@@ -272,22 +272,21 @@ class Listener(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hx(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Listener], rows: kipwire.Rows) -> None:
-        item: Listener
-        for item, (item.name, item.host, item.port) in zip(items, rows):
+    def _fill(items: list[Listener], *columns: kipwire.Column) -> None:
+        for item, item.name, item.host, item.port in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -317,10 +316,10 @@ class Node(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.node_id))
-        write_compact_structs(Listener, self.listeners, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.node_id))
+        write_compact_structs(Listener, self.listeners, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeQuorumResponse(kipwire.FlexibleMessage):
@@ -383,15 +382,15 @@ class DescribeQuorumResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        write_compact_structs(TopicData, self.topics, add)
-        write_compact_structs(Node, self.nodes, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        write_compact_structs(TopicData, self.topics, parts)
+        write_compact_structs(Node, self.nodes, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -56,21 +56,20 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DescribeShareGroupOffsetsRequestTopic], rows: kipwire.Rows) -> None:
-        item: DescribeShareGroupOffsetsRequestTopic
-        for item, (item.topic_name, item.partitions) in zip(items, rows):
+    def _fill(items: list[DescribeShareGroupOffsetsRequestTopic], *columns: kipwire.Column) -> None:
+        for item, item.topic_name, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -118,16 +117,16 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         if self.topics is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(DescribeShareGroupOffsetsRequestTopic, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(DescribeShareGroupOffsetsRequestTopic, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeShareGroupOffsetsRequest(kipwire.FlexibleMessage):
@@ -165,6 +164,6 @@ class DescribeShareGroupOffsetsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(DescribeShareGroupOffsetsRequestGroup, self.groups, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(DescribeShareGroupOffsetsRequestGroup, self.groups, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -90,28 +90,28 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqiqh(self.partition_index, self.start_offset, self.leader_epoch, self.lag, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqiqh(self.partition_index, self.start_offset, self.leader_epoch, self.lag, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DescribeShareGroupOffsetsResponsePartition], rows: kipwire.Rows) -> None:
-        item: DescribeShareGroupOffsetsResponsePartition
-        for item, (
+    def _fill(items: list[DescribeShareGroupOffsetsResponsePartition], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.partition_index,
             item.start_offset,
             item.leader_epoch,
             item.lag,
             item.error_code,
             item.error_message,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -162,14 +162,14 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(DescribeShareGroupOffsetsResponsePartition, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(DescribeShareGroupOffsetsResponsePartition, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeShareGroupOffsetsResponseGroup(kipwire.FlexibleStruct):
@@ -232,21 +232,21 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
-        write_compact_structs(DescribeShareGroupOffsetsResponseTopic, self.topics, add)
-        add(pack_h(self.error_code))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
+        write_compact_structs(DescribeShareGroupOffsetsResponseTopic, self.topics, parts)
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeShareGroupOffsetsResponse(kipwire.FlexibleMessage):
@@ -293,7 +293,7 @@ class DescribeShareGroupOffsetsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(DescribeShareGroupOffsetsResponseGroup, self.groups, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(DescribeShareGroupOffsetsResponseGroup, self.groups, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

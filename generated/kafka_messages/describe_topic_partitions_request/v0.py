@@ -45,17 +45,16 @@ class TopicRequest(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TopicRequest], rows: kipwire.Rows) -> None:
-        item: TopicRequest
-        for item, (item.name,) in zip(items, rows):
+    def _fill(items: list[TopicRequest], *columns: kipwire.Column) -> None:
+        for item, item.name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -90,13 +89,13 @@ class Cursor(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
         packed = pack_ix(self.partition_index)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class DescribeTopicPartitionsRequest(kipwire.FlexibleMessage):
@@ -154,12 +153,12 @@ class DescribeTopicPartitionsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TopicRequest, self.topics, add)
-        add(pack_i(self.response_partition_limit))
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TopicRequest, self.topics, parts)
+        parts.append(pack_i(self.response_partition_limit))
         if self.cursor is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(Cursor, self.cursor, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(b"\x01")
+            write_struct(Cursor, self.cursor, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -136,46 +136,48 @@ class DescribeTopicPartitionsResponsePartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+    def _write(self, parts: list[bytes]) -> None:
+        replica_nodes = replica_nodes if type(replica_nodes := self.replica_nodes) is list else as_list(replica_nodes)
         size = len(replica_nodes) + 1
-        add(pack_hiii(self.error_code, self.partition_index, self.leader_id, self.leader_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(replica_nodes)](*replica_nodes))
-        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        parts.append(pack_hiii(self.error_code, self.partition_index, self.leader_id, self.leader_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(replica_nodes)](*replica_nodes))
+        isr_nodes = isr_nodes if type(isr_nodes := self.isr_nodes) is list else as_list(isr_nodes)
         size = len(isr_nodes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(isr_nodes)](*isr_nodes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(isr_nodes)](*isr_nodes))
         if self.eligible_leader_replicas is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             eligible_leader_replicas = (
-                self.eligible_leader_replicas
-                if type(self.eligible_leader_replicas) is list
-                else as_list(self.eligible_leader_replicas)
+                eligible_leader_replicas
+                if type(eligible_leader_replicas := self.eligible_leader_replicas) is list
+                else as_list(eligible_leader_replicas)
             )
             size = len(eligible_leader_replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            add(PACK_INT32[len(eligible_leader_replicas)](*eligible_leader_replicas))
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+            parts.append(PACK_INT32[len(eligible_leader_replicas)](*eligible_leader_replicas))
         if self.last_known_elr is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            last_known_elr = self.last_known_elr if type(self.last_known_elr) is list else as_list(self.last_known_elr)
+            last_known_elr = (
+                last_known_elr if type(last_known_elr := self.last_known_elr) is list else as_list(last_known_elr)
+            )
             size = len(last_known_elr) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            add(PACK_INT32[len(last_known_elr)](*last_known_elr))
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+            parts.append(PACK_INT32[len(last_known_elr)](*last_known_elr))
         offline_replicas = (
-            self.offline_replicas if type(self.offline_replicas) is list else as_list(self.offline_replicas)
+            offline_replicas if type(offline_replicas := self.offline_replicas) is list else as_list(offline_replicas)
         )
         size = len(offline_replicas) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(offline_replicas)](*offline_replicas))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(offline_replicas)](*offline_replicas))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DescribeTopicPartitionsResponsePartition], rows: kipwire.Rows) -> None:
-        item: DescribeTopicPartitionsResponsePartition
-        for item, (
+    def _fill(items: list[DescribeTopicPartitionsResponsePartition], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.error_code,
             item.partition_index,
             item.leader_id,
@@ -185,7 +187,7 @@ class DescribeTopicPartitionsResponsePartition(kipwire.FlexibleStruct):
             item.eligible_leader_replicas,
             item.last_known_elr,
             item.offline_replicas,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -255,19 +257,19 @@ class DescribeTopicPartitionsResponseTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.name is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             name = encode_text(self.name)
             size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-        add(pack_16sB(self.topic_id.bytes, BOOL_BYTE[self.is_internal]))
-        write_compact_structs(DescribeTopicPartitionsResponsePartition, self.partitions, add)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(name)
+        parts.append(pack_16sB(self.topic_id.bytes, BOOL_BYTE[self.is_internal]))
+        write_compact_structs(DescribeTopicPartitionsResponsePartition, self.partitions, parts)
         packed = pack_ix(self.topic_authorized_operations)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class Cursor(kipwire.FlexibleStruct):
@@ -301,13 +303,13 @@ class Cursor(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
         packed = pack_ix(self.partition_index)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class DescribeTopicPartitionsResponse(kipwire.FlexibleMessage):
@@ -366,12 +368,12 @@ class DescribeTopicPartitionsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(DescribeTopicPartitionsResponseTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(DescribeTopicPartitionsResponseTopic, self.topics, parts)
         if self.next_cursor is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(Cursor, self.next_cursor, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(b"\x01")
+            write_struct(Cursor, self.next_cursor, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

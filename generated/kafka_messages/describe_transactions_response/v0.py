@@ -58,21 +58,20 @@ class TopicData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TopicData], rows: kipwire.Rows) -> None:
-        item: TopicData
-        for item, (item.topic, item.partitions) in zip(items, rows):
+    def _fill(items: list[TopicData], *columns: kipwire.Column) -> None:
+        for item, item.topic, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -148,23 +147,23 @@ class TransactionState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id) + 1
-        add(pack_h(self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transactional_id)
+        parts.append(pack_h(self.error_code))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(transactional_id)
         transaction_state = encode_text(self.transaction_state)
         size = len(transaction_state) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transaction_state)
-        add(
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(transaction_state)
+        parts.append(
             pack_iqqh(
                 self.transaction_timeout_ms, self.transaction_start_time_ms, self.producer_id, self.producer_epoch
             )
         )
-        write_compact_structs(TopicData, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        write_compact_structs(TopicData, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribeTransactionsResponse(kipwire.FlexibleMessage):
@@ -204,7 +203,7 @@ class DescribeTransactionsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(TransactionState, self.transaction_states, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(TransactionState, self.transaction_states, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

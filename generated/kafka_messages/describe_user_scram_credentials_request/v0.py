@@ -40,17 +40,16 @@ class UserName(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[UserName], rows: kipwire.Rows) -> None:
-        item: UserName
-        for item, (item.name,) in zip(items, rows):
+    def _fill(items: list[UserName], *columns: kipwire.Column) -> None:
+        for item, item.name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -88,9 +87,9 @@ class DescribeUserScramCredentialsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.users is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(UserName, self.users, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(UserName, self.users, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

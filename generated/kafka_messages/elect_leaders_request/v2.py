@@ -57,21 +57,20 @@ class TopicPartitions(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TopicPartitions], rows: kipwire.Rows) -> None:
-        item: TopicPartitions
-        for item, (item.topic, item.partitions) in zip(items, rows):
+    def _fill(items: list[TopicPartitions], *columns: kipwire.Column) -> None:
+        for item, item.topic, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -129,11 +128,11 @@ class ElectLeadersRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_b(self.election_type))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_b(self.election_type))
         if self.topic_partitions is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(TopicPartitions, self.topic_partitions, add)
+            write_compact_structs(TopicPartitions, self.topic_partitions, parts)
         packed = pack_ix(self.timeout_ms)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

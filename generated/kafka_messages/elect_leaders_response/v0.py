@@ -55,15 +55,15 @@ class PartitionResult(kipwire.Struct):
             self.error_message, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_id, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_id, self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
+            parts.append(pack_h(size))
+            parts.append(error_message)
 
 
 class ReplicaElectionResult(kipwire.Struct):
@@ -96,12 +96,12 @@ class ReplicaElectionResult(kipwire.Struct):
         self.partition_result, pos = read_structs(PartitionResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        write_structs(PartitionResult, self.partition_result, add)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        write_structs(PartitionResult, self.partition_result, parts)
 
 
 class ElectLeadersResponse(kipwire.Message):
@@ -145,6 +145,6 @@ class ElectLeadersResponse(kipwire.Message):
         self.replica_election_results, pos = read_structs(ReplicaElectionResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(ReplicaElectionResult, self.replica_election_results, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(ReplicaElectionResult, self.replica_election_results, parts)

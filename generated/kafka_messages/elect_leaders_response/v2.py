@@ -56,21 +56,20 @@ class PartitionResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_id, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_id, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[PartitionResult], rows: kipwire.Rows) -> None:
-        item: PartitionResult
-        for item, (item.partition_id, item.error_code, item.error_message) in zip(items, rows):
+    def _fill(items: list[PartitionResult], *columns: kipwire.Column) -> None:
+        for item, item.partition_id, item.error_code, item.error_message in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -106,13 +105,13 @@ class ReplicaElectionResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic)
-        write_compact_structs(PartitionResult, self.partition_result, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic)
+        write_compact_structs(PartitionResult, self.partition_result, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ElectLeadersResponse(kipwire.FlexibleMessage):
@@ -166,7 +165,7 @@ class ElectLeadersResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(ReplicaElectionResult, self.replica_election_results, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(ReplicaElectionResult, self.replica_election_results, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -59,13 +59,15 @@ class PartitionData(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         preferred_successors = (
-            self.preferred_successors if type(self.preferred_successors) is list else as_list(self.preferred_successors)
+            preferred_successors
+            if type(preferred_successors := self.preferred_successors) is list
+            else as_list(preferred_successors)
         )
         size = len(preferred_successors)
-        add(pack_iiii(self.partition_index, self.leader_id, self.leader_epoch, size))
-        add(PACK_INT32[len(preferred_successors)](*preferred_successors))
+        parts.append(pack_iiii(self.partition_index, self.leader_id, self.leader_epoch, size))
+        parts.append(PACK_INT32[len(preferred_successors)](*preferred_successors))
 
 
 class TopicData(kipwire.Struct):
@@ -98,12 +100,12 @@ class TopicData(kipwire.Struct):
         self.partitions, pos = read_structs(PartitionData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name)
-        add(pack_h(size))
-        add(topic_name)
-        write_structs(PartitionData, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic_name)
+        write_structs(PartitionData, self.partitions, parts)
 
 
 class EndQuorumEpochRequest(kipwire.Message):
@@ -150,12 +152,12 @@ class EndQuorumEpochRequest(kipwire.Message):
         self.topics, pos = read_structs(TopicData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.cluster_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id)
-            add(pack_h(size))
-            add(cluster_id)
-        write_structs(TopicData, self.topics, add)
+            parts.append(pack_h(size))
+            parts.append(cluster_id)
+        write_structs(TopicData, self.topics, parts)

@@ -52,8 +52,8 @@ class PartitionData(kipwire.Struct):
         pos += 14
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihii(self.partition_index, self.error_code, self.leader_id, self.leader_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ihii(self.partition_index, self.error_code, self.leader_id, self.leader_epoch))
 
     @staticmethod
     def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
@@ -92,12 +92,12 @@ class TopicData(kipwire.Struct):
         self.partitions, pos = read_structs(PartitionData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name)
-        add(pack_h(size))
-        add(topic_name)
-        write_structs(PartitionData, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic_name)
+        write_structs(PartitionData, self.partitions, parts)
 
 
 class EndQuorumEpochResponse(kipwire.Message):
@@ -134,6 +134,6 @@ class EndQuorumEpochResponse(kipwire.Message):
         self.topics, pos = read_structs(TopicData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_structs(TopicData, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_structs(TopicData, self.topics, parts)

@@ -37,5 +37,5 @@ class EndTxnMarker(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.coordinator_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.coordinator_epoch))

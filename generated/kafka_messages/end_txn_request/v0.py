@@ -67,9 +67,9 @@ class EndTxnRequest(kipwire.Message):
         self.committed = FALSE_TRUE[committed]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id)
-        add(pack_h(size))
-        add(transactional_id)
-        add(pack_qhB(self.producer_id, self.producer_epoch, BOOL_BYTE[self.committed]))
+        parts.append(pack_h(size))
+        parts.append(transactional_id)
+        parts.append(pack_qhB(self.producer_id, self.producer_epoch, BOOL_BYTE[self.committed]))

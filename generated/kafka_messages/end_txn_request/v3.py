@@ -70,10 +70,10 @@ class EndTxnRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transactional_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(transactional_id)
         packed = pack_qhBx(self.producer_id, self.producer_epoch, BOOL_BYTE[self.committed])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -90,42 +90,46 @@ class EnvelopeRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        request_data = self.request_data if type(self.request_data) is bytes else as_bytes(self.request_data)
+    def _write(self, parts: list[bytes]) -> None:
+        request_data = request_data if type(request_data := self.request_data) is bytes else as_bytes(request_data)
         size = len(request_data) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(request_data)
+            parts.append(write_size(size))
+        parts.append(request_data)
         if self.request_principal is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             request_principal = (
-                self.request_principal if type(self.request_principal) is bytes else as_bytes(self.request_principal)
+                request_principal
+                if type(request_principal := self.request_principal) is bytes
+                else as_bytes(request_principal)
             )
             size = len(request_principal) + 1
             if size < 128:
-                add(ONE_BYTE[size])
+                parts.append(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                parts.append(ONE_BYTE[size & 127 | 128])
+                parts.append(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(request_principal)
+                parts.append(write_size(size))
+            parts.append(request_principal)
         client_host_address = (
-            self.client_host_address if type(self.client_host_address) is bytes else as_bytes(self.client_host_address)
+            client_host_address
+            if type(client_host_address := self.client_host_address) is bytes
+            else as_bytes(client_host_address)
         )
         size = len(client_host_address) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(client_host_address)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(client_host_address)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -68,19 +68,21 @@ class EnvelopeResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.response_data is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            response_data = self.response_data if type(self.response_data) is bytes else as_bytes(self.response_data)
+            response_data = (
+                response_data if type(response_data := self.response_data) is bytes else as_bytes(response_data)
+            )
             size = len(response_data) + 1
             if size < 128:
-                add(ONE_BYTE[size])
+                parts.append(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                parts.append(ONE_BYTE[size & 127 | 128])
+                parts.append(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(response_data)
+                parts.append(write_size(size))
+            parts.append(response_data)
         packed = pack_hx(self.error_code)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

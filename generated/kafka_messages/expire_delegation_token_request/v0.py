@@ -54,9 +54,9 @@ class ExpireDelegationTokenRequest(kipwire.Message):
         pos += 8
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
+    def _write(self, parts: list[bytes]) -> None:
+        hmac = hmac if type(hmac := self.hmac) is bytes else as_bytes(hmac)
         size = len(hmac)
-        add(pack_i(size))
-        add(hmac)
-        add(pack_q(self.expiry_time_period_ms))
+        parts.append(pack_i(size))
+        parts.append(hmac)
+        parts.append(pack_q(self.expiry_time_period_ms))

@@ -65,16 +65,16 @@ class ExpireDelegationTokenRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
+    def _write(self, parts: list[bytes]) -> None:
+        hmac = hmac if type(hmac := self.hmac) is bytes else as_bytes(hmac)
         size = len(hmac) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(hmac)
+            parts.append(write_size(size))
+        parts.append(hmac)
         packed = pack_qx(self.expiry_time_period_ms)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -71,8 +71,8 @@ class FetchPartition(kipwire.Struct):
         pos += 28
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_iiqqi(
                 self.partition,
                 self.current_leader_epoch,
@@ -125,12 +125,12 @@ class FetchTopic(kipwire.Struct):
         self.partitions, pos = read_structs(FetchPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        write_structs(FetchPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        write_structs(FetchPartition, self.partitions, parts)
 
 
 class ForgottenTopic(kipwire.Struct):
@@ -164,15 +164,15 @@ class ForgottenTopic(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions)
-        add(pack_i(size))
-        add(PACK_INT32[len(partitions)](*partitions))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
 
 
 class FetchRequest(kipwire.Message):
@@ -273,8 +273,8 @@ class FetchRequest(kipwire.Message):
         self.rack_id, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_iiiibii(
                 self.replica_id,
                 self.max_wait_ms,
@@ -285,9 +285,9 @@ class FetchRequest(kipwire.Message):
                 self.session_epoch,
             )
         )
-        write_structs(FetchTopic, self.topics, add)
-        write_structs(ForgottenTopic, self.forgotten_topics_data, add)
+        write_structs(FetchTopic, self.topics, parts)
+        write_structs(ForgottenTopic, self.forgotten_topics_data, parts)
         rack_id = encode_text(self.rack_id)
         size = len(rack_id)
-        add(pack_h(size))
-        add(rack_id)
+        parts.append(pack_h(size))
+        parts.append(rack_id)

@@ -82,7 +82,7 @@ class FetchPartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iiqiqix(
             self.partition,
             self.current_leader_epoch,
@@ -91,7 +91,7 @@ class FetchPartition(kipwire.FlexibleStruct):
             self.log_start_offset,
             self.partition_max_bytes,
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
@@ -139,13 +139,13 @@ class FetchTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic)
-        write_compact_structs(FetchPartition, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic)
+        write_compact_structs(FetchPartition, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ForgottenTopic(kipwire.FlexibleStruct):
@@ -183,21 +183,20 @@ class ForgottenTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ForgottenTopic], rows: kipwire.Rows) -> None:
-        item: ForgottenTopic
-        for item, (item.topic, item.partitions) in zip(items, rows):
+    def _fill(items: list[ForgottenTopic], *columns: kipwire.Column) -> None:
+        for item, item.topic, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -308,8 +307,8 @@ class FetchRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_iiiibii(
                 self.replica_id,
                 self.max_wait_ms,
@@ -320,14 +319,14 @@ class FetchRequest(kipwire.FlexibleMessage):
                 self.session_epoch,
             )
         )
-        write_compact_structs(FetchTopic, self.topics, add)
-        write_compact_structs(ForgottenTopic, self.forgotten_topics_data, add)
+        write_compact_structs(FetchTopic, self.topics, parts)
+        write_compact_structs(ForgottenTopic, self.forgotten_topics_data, parts)
         rack_id = encode_text(self.rack_id)
         size = len(rack_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(rack_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(rack_id)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -349,13 +348,12 @@ class FetchRequest(kipwire.FlexibleMessage):
         parts: list[bytes]
         if self.cluster_id is not None:
             parts = []
-            add = parts.append
             if self.cluster_id is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 cluster_id = encode_text(self.cluster_id)
                 size = len(cluster_id) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(cluster_id)
+                parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+                parts.append(cluster_id)
             fields.append((0, b"".join(parts)))
         return fields

@@ -56,9 +56,9 @@ class ReplicaState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqx(self.replica_id, self.replica_epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class FetchPartition(kipwire.FlexibleStruct):
@@ -132,7 +132,7 @@ class FetchPartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iiqiqix(
             self.partition,
             self.current_leader_epoch,
@@ -142,7 +142,7 @@ class FetchPartition(kipwire.FlexibleStruct):
             self.partition_max_bytes,
         )
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -158,17 +158,10 @@ class FetchPartition(kipwire.FlexibleStruct):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.replica_directory_id != ZERO_UUID:
-            parts = []
-            add = parts.append
-            add(pack_16s(self.replica_directory_id.bytes))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_16s(self.replica_directory_id.bytes)))
         if self.high_watermark != 9223372036854775807:
-            parts = []
-            add = parts.append
-            add(pack_q(self.high_watermark))
-            fields.append((1, b"".join(parts)))
+            fields.append((1, pack_q(self.high_watermark)))
         return fields
 
 
@@ -199,10 +192,10 @@ class FetchTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(FetchPartition, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(FetchPartition, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ForgottenTopic(kipwire.FlexibleStruct):
@@ -236,13 +229,13 @@ class ForgottenTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+    def _write(self, parts: list[bytes]) -> None:
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(pack_16s(self.topic_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_16s(self.topic_id.bytes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class FetchRequest(kipwire.FlexibleMessage):
@@ -351,8 +344,8 @@ class FetchRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_iiibii(
                 self.max_wait_ms,
                 self.min_bytes,
@@ -362,14 +355,14 @@ class FetchRequest(kipwire.FlexibleMessage):
                 self.session_epoch,
             )
         )
-        write_compact_structs(FetchTopic, self.topics, add)
-        write_compact_structs(ForgottenTopic, self.forgotten_topics_data, add)
+        write_compact_structs(FetchTopic, self.topics, parts)
+        write_compact_structs(ForgottenTopic, self.forgotten_topics_data, parts)
         rack_id = encode_text(self.rack_id)
         size = len(rack_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(rack_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(rack_id)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -393,19 +386,17 @@ class FetchRequest(kipwire.FlexibleMessage):
         parts: list[bytes]
         if self.cluster_id is not None:
             parts = []
-            add = parts.append
             if self.cluster_id is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 cluster_id = encode_text(self.cluster_id)
                 size = len(cluster_id) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(cluster_id)
+                parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+                parts.append(cluster_id)
             fields.append((0, b"".join(parts)))
         if self._lazy_replica_state is not DEFAULT and self.replica_state != ReplicaState():
             parts = []
-            add = parts.append
-            write_struct(ReplicaState, self.replica_state, add)
+            write_struct(ReplicaState, self.replica_state, parts)
             fields.append((1, b"".join(parts)))
         return fields
 

@@ -49,8 +49,8 @@ class FetchPartition(kipwire.Struct):
         pos += 16
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqi(self.partition, self.fetch_offset, self.partition_max_bytes))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqi(self.partition, self.fetch_offset, self.partition_max_bytes))
 
     @staticmethod
     def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
@@ -89,12 +89,12 @@ class FetchTopic(kipwire.Struct):
         self.partitions, pos = read_structs(FetchPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        write_structs(FetchPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        write_structs(FetchPartition, self.partitions, parts)
 
 
 class FetchRequest(kipwire.Message):
@@ -153,6 +153,6 @@ class FetchRequest(kipwire.Message):
         self.topics, pos = read_structs(FetchTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iiii(self.replica_id, self.max_wait_ms, self.min_bytes, self.max_bytes))
-        write_structs(FetchTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iiii(self.replica_id, self.max_wait_ms, self.min_bytes, self.max_bytes))
+        write_structs(FetchTopic, self.topics, parts)

@@ -55,8 +55,8 @@ class FetchPartition(kipwire.Struct):
         pos += 24
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqqi(self.partition, self.fetch_offset, self.log_start_offset, self.partition_max_bytes))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqqi(self.partition, self.fetch_offset, self.log_start_offset, self.partition_max_bytes))
 
     @staticmethod
     def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
@@ -97,12 +97,12 @@ class FetchTopic(kipwire.Struct):
         self.partitions, pos = read_structs(FetchPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        write_structs(FetchPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        write_structs(FetchPartition, self.partitions, parts)
 
 
 class FetchRequest(kipwire.Message):
@@ -168,6 +168,8 @@ class FetchRequest(kipwire.Message):
         self.topics, pos = read_structs(FetchTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iiiib(self.replica_id, self.max_wait_ms, self.min_bytes, self.max_bytes, self.isolation_level))
-        write_structs(FetchTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
+            pack_iiiib(self.replica_id, self.max_wait_ms, self.min_bytes, self.max_bytes, self.isolation_level)
+        )
+        write_structs(FetchTopic, self.topics, parts)

@@ -55,8 +55,8 @@ class FetchPartition(kipwire.Struct):
         pos += 24
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqqi(self.partition, self.fetch_offset, self.log_start_offset, self.partition_max_bytes))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqqi(self.partition, self.fetch_offset, self.log_start_offset, self.partition_max_bytes))
 
     @staticmethod
     def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
@@ -97,12 +97,12 @@ class FetchTopic(kipwire.Struct):
         self.partitions, pos = read_structs(FetchPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        write_structs(FetchPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        write_structs(FetchPartition, self.partitions, parts)
 
 
 class ForgottenTopic(kipwire.Struct):
@@ -136,15 +136,15 @@ class ForgottenTopic(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions)
-        add(pack_i(size))
-        add(PACK_INT32[len(partitions)](*partitions))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
 
 
 class FetchRequest(kipwire.Message):
@@ -234,8 +234,8 @@ class FetchRequest(kipwire.Message):
         self.forgotten_topics_data, pos = read_structs(ForgottenTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_iiiibii(
                 self.replica_id,
                 self.max_wait_ms,
@@ -246,5 +246,5 @@ class FetchRequest(kipwire.Message):
                 self.session_epoch,
             )
         )
-        write_structs(FetchTopic, self.topics, add)
-        write_structs(ForgottenTopic, self.forgotten_topics_data, add)
+        write_structs(FetchTopic, self.topics, parts)
+        write_structs(ForgottenTopic, self.forgotten_topics_data, parts)

@@ -61,15 +61,15 @@ class PartitionData(kipwire.Struct):
             self.records, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihq(self.partition_index, self.error_code, self.high_watermark))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ihq(self.partition_index, self.error_code, self.high_watermark))
         if self.records is None:
-            add(pack_i(-1))
+            parts.append(pack_i(-1))
         else:
-            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            records = records if type(records := self.records) is bytes else as_bytes(records)
             size = len(records)
-            add(pack_i(size))
-            add(records)
+            parts.append(pack_i(size))
+            parts.append(records)
 
 
 class FetchableTopicResponse(kipwire.Struct):
@@ -102,12 +102,12 @@ class FetchableTopicResponse(kipwire.Struct):
         self.partitions, pos = read_structs(PartitionData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        write_structs(PartitionData, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        write_structs(PartitionData, self.partitions, parts)
 
 
 class FetchResponse(kipwire.Message):
@@ -145,6 +145,6 @@ class FetchResponse(kipwire.Message):
         self.responses, pos = read_structs(FetchableTopicResponse, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(FetchableTopicResponse, self.responses, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(FetchableTopicResponse, self.responses, parts)

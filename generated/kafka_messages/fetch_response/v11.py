@@ -49,8 +49,8 @@ class AbortedTransaction(kipwire.Struct):
         pos += 16
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_qq(self.producer_id, self.first_offset))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_qq(self.producer_id, self.first_offset))
 
     @staticmethod
     def _fill(items: list[AbortedTransaction], rows: kipwire.Rows) -> None:
@@ -144,8 +144,8 @@ class PartitionData(kipwire.Struct):
             self.records, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_ihqqq(
                 self.partition_index,
                 self.error_code,
@@ -155,17 +155,17 @@ class PartitionData(kipwire.Struct):
             )
         )
         if self.aborted_transactions is None:
-            add(b"\xff\xff\xff\xff")
+            parts.append(b"\xff\xff\xff\xff")
         else:
-            write_structs(AbortedTransaction, self.aborted_transactions, add)
-        add(pack_i(self.preferred_read_replica))
+            write_structs(AbortedTransaction, self.aborted_transactions, parts)
+        parts.append(pack_i(self.preferred_read_replica))
         if self.records is None:
-            add(pack_i(-1))
+            parts.append(pack_i(-1))
         else:
-            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            records = records if type(records := self.records) is bytes else as_bytes(records)
             size = len(records)
-            add(pack_i(size))
-            add(records)
+            parts.append(pack_i(size))
+            parts.append(records)
 
 
 class FetchableTopicResponse(kipwire.Struct):
@@ -198,12 +198,12 @@ class FetchableTopicResponse(kipwire.Struct):
         self.partitions, pos = read_structs(PartitionData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        write_structs(PartitionData, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        write_structs(PartitionData, self.partitions, parts)
 
 
 class FetchResponse(kipwire.Message):
@@ -256,6 +256,6 @@ class FetchResponse(kipwire.Message):
         self.responses, pos = read_structs(FetchableTopicResponse, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
-        write_structs(FetchableTopicResponse, self.responses, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
+        write_structs(FetchableTopicResponse, self.responses, parts)

@@ -67,9 +67,9 @@ class EpochEndOffset(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqx(self.epoch, self.end_offset)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class LeaderIdAndEpoch(kipwire.FlexibleStruct):
@@ -98,9 +98,9 @@ class LeaderIdAndEpoch(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iix(self.leader_id, self.leader_epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class SnapshotId(kipwire.FlexibleStruct):
@@ -131,9 +131,9 @@ class SnapshotId(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_qix(self.end_offset, self.epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class AbortedTransaction(kipwire.FlexibleStruct):
@@ -162,9 +162,9 @@ class AbortedTransaction(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_qqx(self.producer_id, self.first_offset)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[AbortedTransaction], rows: kipwire.Rows) -> None:
@@ -281,8 +281,8 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_ihqqq(
                 self.partition_index,
                 self.error_code,
@@ -292,25 +292,25 @@ class PartitionData(kipwire.FlexibleStruct):
             )
         )
         if self.aborted_transactions is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(AbortedTransaction, self.aborted_transactions, add)
-        add(pack_i(self.preferred_read_replica))
+            write_compact_structs(AbortedTransaction, self.aborted_transactions, parts)
+        parts.append(pack_i(self.preferred_read_replica))
         if self.records is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            records = records if type(records := self.records) is bytes else as_bytes(records)
             size = len(records) + 1
             if size < 128:
-                add(ONE_BYTE[size])
+                parts.append(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                parts.append(ONE_BYTE[size & 127 | 128])
+                parts.append(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(records)
+                parts.append(write_size(size))
+            parts.append(records)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -328,18 +328,15 @@ class PartitionData(kipwire.FlexibleStruct):
         parts: list[bytes]
         if self._lazy_diverging_epoch is not DEFAULT and self.diverging_epoch != EpochEndOffset():
             parts = []
-            add = parts.append
-            write_struct(EpochEndOffset, self.diverging_epoch, add)
+            write_struct(EpochEndOffset, self.diverging_epoch, parts)
             fields.append((0, b"".join(parts)))
         if self._lazy_current_leader is not DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
-            add = parts.append
-            write_struct(LeaderIdAndEpoch, self.current_leader, add)
+            write_struct(LeaderIdAndEpoch, self.current_leader, parts)
             fields.append((1, b"".join(parts)))
         if self._lazy_snapshot_id is not DEFAULT and self.snapshot_id != SnapshotId():
             parts = []
-            add = parts.append
-            write_struct(SnapshotId, self.snapshot_id, add)
+            write_struct(SnapshotId, self.snapshot_id, parts)
             fields.append((2, b"".join(parts)))
         return fields
 
@@ -380,13 +377,13 @@ class FetchableTopicResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic)
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic)
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class FetchResponse(kipwire.FlexibleMessage):
@@ -442,7 +439,7 @@ class FetchResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
-        write_compact_structs(FetchableTopicResponse, self.responses, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
+        write_compact_structs(FetchableTopicResponse, self.responses, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -72,9 +72,9 @@ class EpochEndOffset(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqx(self.epoch, self.end_offset)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class LeaderIdAndEpoch(kipwire.FlexibleStruct):
@@ -103,9 +103,9 @@ class LeaderIdAndEpoch(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iix(self.leader_id, self.leader_epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class SnapshotId(kipwire.FlexibleStruct):
@@ -136,9 +136,9 @@ class SnapshotId(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_qix(self.end_offset, self.epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class AbortedTransaction(kipwire.FlexibleStruct):
@@ -167,9 +167,9 @@ class AbortedTransaction(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_qqx(self.producer_id, self.first_offset)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[AbortedTransaction], rows: kipwire.Rows) -> None:
@@ -286,8 +286,8 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_ihqqq(
                 self.partition_index,
                 self.error_code,
@@ -297,25 +297,25 @@ class PartitionData(kipwire.FlexibleStruct):
             )
         )
         if self.aborted_transactions is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(AbortedTransaction, self.aborted_transactions, add)
-        add(pack_i(self.preferred_read_replica))
+            write_compact_structs(AbortedTransaction, self.aborted_transactions, parts)
+        parts.append(pack_i(self.preferred_read_replica))
         if self.records is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            records = records if type(records := self.records) is bytes else as_bytes(records)
             size = len(records) + 1
             if size < 128:
-                add(ONE_BYTE[size])
+                parts.append(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                parts.append(ONE_BYTE[size & 127 | 128])
+                parts.append(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(records)
+                parts.append(write_size(size))
+            parts.append(records)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -333,18 +333,15 @@ class PartitionData(kipwire.FlexibleStruct):
         parts: list[bytes]
         if self._lazy_diverging_epoch is not DEFAULT and self.diverging_epoch != EpochEndOffset():
             parts = []
-            add = parts.append
-            write_struct(EpochEndOffset, self.diverging_epoch, add)
+            write_struct(EpochEndOffset, self.diverging_epoch, parts)
             fields.append((0, b"".join(parts)))
         if self._lazy_current_leader is not DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
-            add = parts.append
-            write_struct(LeaderIdAndEpoch, self.current_leader, add)
+            write_struct(LeaderIdAndEpoch, self.current_leader, parts)
             fields.append((1, b"".join(parts)))
         if self._lazy_snapshot_id is not DEFAULT and self.snapshot_id != SnapshotId():
             parts = []
-            add = parts.append
-            write_struct(SnapshotId, self.snapshot_id, add)
+            write_struct(SnapshotId, self.snapshot_id, parts)
             fields.append((2, b"".join(parts)))
         return fields
 
@@ -380,10 +377,10 @@ class FetchableTopicResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
@@ -431,26 +428,25 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(pack_i(self.node_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
-        add(pack_i(self.port))
+        parts.append(pack_i(self.node_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
+        parts.append(pack_i(self.port))
         if self.rack is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[NodeEndpoint], rows: kipwire.Rows) -> None:
-        item: NodeEndpoint
-        for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
+    def _fill(items: list[NodeEndpoint], *columns: kipwire.Column) -> None:
+        for item, item.node_id, item.host, item.port, item.rack in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -512,11 +508,11 @@ class FetchResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
-        write_compact_structs(FetchableTopicResponse, self.responses, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
+        write_compact_structs(FetchableTopicResponse, self.responses, parts)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -530,9 +526,8 @@ class FetchResponse(kipwire.FlexibleMessage):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.node_endpoints != [] and not is_empty(self.node_endpoints):
+        if self.node_endpoints or not is_empty(self.node_endpoints):
             parts = []
-            add = parts.append
-            write_compact_structs(NodeEndpoint, self.node_endpoints, add)
+            write_compact_structs(NodeEndpoint, self.node_endpoints, parts)
             fields.append((0, b"".join(parts)))
         return fields

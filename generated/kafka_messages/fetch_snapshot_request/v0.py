@@ -50,9 +50,9 @@ class SnapshotId(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_qix(self.end_offset, self.epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class PartitionSnapshot(kipwire.FlexibleStruct):
@@ -93,11 +93,11 @@ class PartitionSnapshot(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ii(self.partition, self.current_leader_epoch))
-        write_struct(SnapshotId, self.snapshot_id, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ii(self.partition, self.current_leader_epoch))
+        write_struct(SnapshotId, self.snapshot_id, parts)
         packed = pack_qx(self.position)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class TopicSnapshot(kipwire.FlexibleStruct):
@@ -132,13 +132,13 @@ class TopicSnapshot(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(PartitionSnapshot, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(PartitionSnapshot, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class FetchSnapshotRequest(kipwire.FlexibleMessage):
@@ -193,11 +193,11 @@ class FetchSnapshotRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ii(self.replica_id, self.max_bytes))
-        write_compact_structs(TopicSnapshot, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ii(self.replica_id, self.max_bytes))
+        write_compact_structs(TopicSnapshot, self.topics, parts)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -219,13 +219,12 @@ class FetchSnapshotRequest(kipwire.FlexibleMessage):
         parts: list[bytes]
         if self.cluster_id is not None:
             parts = []
-            add = parts.append
             if self.cluster_id is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 cluster_id = encode_text(self.cluster_id)
                 size = len(cluster_id) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(cluster_id)
+                parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+                parts.append(cluster_id)
             fields.append((0, b"".join(parts)))
         return fields

@@ -53,9 +53,9 @@ class SnapshotId(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_qix(self.end_offset, self.epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class LeaderIdAndEpoch(kipwire.FlexibleStruct):
@@ -83,9 +83,9 @@ class LeaderIdAndEpoch(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iix(self.leader_id, self.leader_epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class PartitionSnapshot(kipwire.FlexibleStruct):
@@ -153,24 +153,26 @@ class PartitionSnapshot(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.index, self.error_code))
-        write_struct(SnapshotId, self.snapshot_id, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.index, self.error_code))
+        write_struct(SnapshotId, self.snapshot_id, parts)
         unaligned_records = (
-            self.unaligned_records if type(self.unaligned_records) is bytes else as_bytes(self.unaligned_records)
+            unaligned_records
+            if type(unaligned_records := self.unaligned_records) is bytes
+            else as_bytes(unaligned_records)
         )
         size = len(unaligned_records) + 1
-        add(pack_qq(self.size, self.position))
+        parts.append(pack_qq(self.size, self.position))
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(unaligned_records)
+            parts.append(write_size(size))
+        parts.append(unaligned_records)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -184,8 +186,7 @@ class PartitionSnapshot(kipwire.FlexibleStruct):
         parts: list[bytes]
         if self._lazy_current_leader is not DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
-            add = parts.append
-            write_struct(LeaderIdAndEpoch, self.current_leader, add)
+            write_struct(LeaderIdAndEpoch, self.current_leader, parts)
             fields.append((0, b"".join(parts)))
         return fields
 
@@ -224,13 +225,13 @@ class TopicSnapshot(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(PartitionSnapshot, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(PartitionSnapshot, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class FetchSnapshotResponse(kipwire.FlexibleMessage):
@@ -275,7 +276,7 @@ class FetchSnapshotResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(TopicSnapshot, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(TopicSnapshot, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

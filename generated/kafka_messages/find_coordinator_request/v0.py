@@ -47,8 +47,8 @@ class FindCoordinatorRequest(kipwire.Message):
         self.key, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key)
-        add(pack_h(size))
-        add(key)
+        parts.append(pack_h(size))
+        parts.append(key)

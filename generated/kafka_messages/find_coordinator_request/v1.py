@@ -55,9 +55,9 @@ class FindCoordinatorRequest(kipwire.Message):
         pos += 1
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key)
-        add(pack_h(size))
-        add(key)
-        add(pack_b(self.key_type))
+        parts.append(pack_h(size))
+        parts.append(key)
+        parts.append(pack_b(self.key_type))

@@ -57,7 +57,7 @@ class FindCoordinatorRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_b(self.key_type))
-        write_compact_texts(self.coordinator_keys, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_b(self.key_type))
+        write_compact_texts(self.coordinator_keys, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -64,9 +64,9 @@ class FindCoordinatorResponse(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host)
-        add(pack_hih(self.error_code, self.node_id, size))
-        add(host)
-        add(pack_i(self.port))
+        parts.append(pack_hih(self.error_code, self.node_id, size))
+        parts.append(host)
+        parts.append(pack_i(self.port))

@@ -91,17 +91,17 @@ class FindCoordinatorResponse(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
+            parts.append(pack_h(size))
+            parts.append(error_message)
         host = encode_text(self.host)
         size = len(host)
-        add(pack_ih(self.node_id, size))
-        add(host)
-        add(pack_i(self.port))
+        parts.append(pack_ih(self.node_id, size))
+        parts.append(host)
+        parts.append(pack_i(self.port))

@@ -87,31 +87,30 @@ class Coordinator(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(key)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(key)
         host = encode_text(self.host)
         size = len(host) + 1
-        add(pack_i(self.node_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
-        add(pack_ih(self.port, self.error_code))
+        parts.append(pack_i(self.node_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
+        parts.append(pack_ih(self.port, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[Coordinator], rows: kipwire.Rows) -> None:
-        item: Coordinator
-        for item, (item.key, item.node_id, item.host, item.port, item.error_code, item.error_message) in zip(
-            items, rows
+    def _fill(items: list[Coordinator], *columns: kipwire.Column) -> None:
+        for item, item.key, item.node_id, item.host, item.port, item.error_code, item.error_message in zip(
+            items, *columns
         ):
             item._unknown_tagged_fields = None
 
@@ -153,7 +152,7 @@ class FindCoordinatorResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(Coordinator, self.coordinators, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(Coordinator, self.coordinators, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -110,16 +110,18 @@ class GetTelemetrySubscriptionsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         accepted_compression_types = (
-            self.accepted_compression_types
-            if type(self.accepted_compression_types) is list
-            else as_list(self.accepted_compression_types)
+            accepted_compression_types
+            if type(accepted_compression_types := self.accepted_compression_types) is list
+            else as_list(accepted_compression_types)
         )
         size = len(accepted_compression_types) + 1
-        add(pack_ih16si(self.throttle_time_ms, self.error_code, self.client_instance_id.bytes, self.subscription_id))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT8[len(accepted_compression_types)](*accepted_compression_types))
-        add(pack_iiB(self.push_interval_ms, self.telemetry_max_bytes, BOOL_BYTE[self.delta_temporality]))
-        write_compact_texts(self.requested_metrics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(
+            pack_ih16si(self.throttle_time_ms, self.error_code, self.client_instance_id.bytes, self.subscription_id)
+        )
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT8[len(accepted_compression_types)](*accepted_compression_types))
+        parts.append(pack_iiB(self.push_interval_ms, self.telemetry_max_bytes, BOOL_BYTE[self.delta_temporality]))
+        write_compact_texts(self.requested_metrics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -39,8 +39,8 @@ class GroupMetadataKey(kipwire.Message):
         self.group, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group = encode_text(self.group)
         size = len(group)
-        add(pack_h(size))
-        add(group)
+        parts.append(pack_h(size))
+        parts.append(group)

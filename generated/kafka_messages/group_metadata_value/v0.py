@@ -92,27 +92,27 @@ class MemberMetadata(kipwire.Struct):
         self.assignment, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_h(size))
-        add(member_id)
+        parts.append(pack_h(size))
+        parts.append(member_id)
         client_id = encode_text(self.client_id)
         size = len(client_id)
-        add(pack_h(size))
-        add(client_id)
+        parts.append(pack_h(size))
+        parts.append(client_id)
         client_host = encode_text(self.client_host)
         size = len(client_host)
-        add(pack_h(size))
-        add(client_host)
-        subscription = self.subscription if type(self.subscription) is bytes else as_bytes(self.subscription)
+        parts.append(pack_h(size))
+        parts.append(client_host)
+        subscription = subscription if type(subscription := self.subscription) is bytes else as_bytes(subscription)
         size = len(subscription)
-        add(pack_ii(self.session_timeout, size))
-        add(subscription)
-        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+        parts.append(pack_ii(self.session_timeout, size))
+        parts.append(subscription)
+        assignment = assignment if type(assignment := self.assignment) is bytes else as_bytes(assignment)
         size = len(assignment)
-        add(pack_i(size))
-        add(assignment)
+        parts.append(pack_i(size))
+        parts.append(assignment)
 
 
 class GroupMetadataValue(kipwire.Message):
@@ -188,24 +188,24 @@ class GroupMetadataValue(kipwire.Message):
         self.members, pos = read_structs(MemberMetadata, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type)
-        add(pack_h(size))
-        add(protocol_type)
-        add(pack_i(self.generation))
+        parts.append(pack_h(size))
+        parts.append(protocol_type)
+        parts.append(pack_i(self.generation))
         if self.protocol is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             protocol = encode_text(self.protocol)
             size = len(protocol)
-            add(pack_h(size))
-            add(protocol)
+            parts.append(pack_h(size))
+            parts.append(protocol)
         if self.leader is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             leader = encode_text(self.leader)
             size = len(leader)
-            add(pack_h(size))
-            add(leader)
-        write_structs(MemberMetadata, self.members, add)
+            parts.append(pack_h(size))
+            parts.append(leader)
+        write_structs(MemberMetadata, self.members, parts)

@@ -125,48 +125,48 @@ class MemberMetadata(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(group_instance_id)
         client_id = encode_text(self.client_id)
         size = len(client_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_id)
         client_host = encode_text(self.client_host)
         size = len(client_host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_host)
-        subscription = self.subscription if type(self.subscription) is bytes else as_bytes(self.subscription)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_host)
+        subscription = subscription if type(subscription := self.subscription) is bytes else as_bytes(subscription)
         size = len(subscription) + 1
-        add(pack_ii(self.rebalance_timeout, self.session_timeout))
+        parts.append(pack_ii(self.rebalance_timeout, self.session_timeout))
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(subscription)
-        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+            parts.append(write_size(size))
+        parts.append(subscription)
+        assignment = assignment if type(assignment := self.assignment) is bytes else as_bytes(assignment)
         size = len(assignment) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(assignment)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(assignment)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class GroupMetadataValue(kipwire.FlexibleMessage):
@@ -249,26 +249,26 @@ class GroupMetadataValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol_type)
-        add(pack_i(self.generation))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(protocol_type)
+        parts.append(pack_i(self.generation))
         if self.protocol is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             protocol = encode_text(self.protocol)
             size = len(protocol) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(protocol)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(protocol)
         if self.leader is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             leader = encode_text(self.leader)
             size = len(leader) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(leader)
-        add(pack_q(self.current_state_timestamp))
-        write_compact_structs(MemberMetadata, self.members, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(leader)
+        parts.append(pack_q(self.current_state_timestamp))
+        write_compact_structs(MemberMetadata, self.members, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -79,19 +79,19 @@ class HeartbeatRequest(kipwire.Message):
             self.group_instance_id, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
+        parts.append(pack_h(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_ih(self.generation_id, size))
-        add(member_id)
+        parts.append(pack_ih(self.generation_id, size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id)
-            add(pack_h(size))
-            add(group_instance_id)
+            parts.append(pack_h(size))
+            parts.append(group_instance_id)

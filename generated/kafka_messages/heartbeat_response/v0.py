@@ -43,5 +43,5 @@ class HeartbeatResponse(kipwire.Message):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))

@@ -65,25 +65,24 @@ class AlterableConfig(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_b(self.config_operation))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_b(self.config_operation))
         if self.value is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             value = encode_text(self.value)
             size = len(value) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(value)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(value)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AlterableConfig], rows: kipwire.Rows) -> None:
-        item: AlterableConfig
-        for item, (item.name, item.config_operation, item.value) in zip(items, rows):
+    def _fill(items: list[AlterableConfig], *columns: kipwire.Column) -> None:
+        for item, item.name, item.config_operation, item.value in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -125,14 +124,14 @@ class AlterConfigsResource(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
-        add(pack_b(self.resource_type))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(resource_name)
-        write_compact_structs(AlterableConfig, self.configs, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_b(self.resource_type))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(resource_name)
+        write_compact_structs(AlterableConfig, self.configs, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class IncrementalAlterConfigsRequest(kipwire.FlexibleMessage):
@@ -174,7 +173,7 @@ class IncrementalAlterConfigsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(AlterConfigsResource, self.resources, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(AlterConfigsResource, self.resources, parts)
         packed = pack_Bx(BOOL_BYTE[self.validate_only])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

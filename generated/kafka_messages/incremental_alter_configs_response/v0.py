@@ -66,19 +66,19 @@ class AlterConfigsResourceResponse(kipwire.Struct):
         self.resource_name, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
+            parts.append(pack_h(size))
+            parts.append(error_message)
         resource_name = encode_text(self.resource_name)
         size = len(resource_name)
-        add(pack_bh(self.resource_type, size))
-        add(resource_name)
+        parts.append(pack_bh(self.resource_type, size))
+        parts.append(resource_name)
 
 
 class IncrementalAlterConfigsResponse(kipwire.Message):
@@ -115,6 +115,6 @@ class IncrementalAlterConfigsResponse(kipwire.Message):
         self.responses, pos = read_structs(AlterConfigsResourceResponse, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(AlterConfigsResourceResponse, self.responses, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(AlterConfigsResourceResponse, self.responses, parts)

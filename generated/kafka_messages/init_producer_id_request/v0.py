@@ -60,12 +60,12 @@ class InitProducerIdRequest(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.transactional_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id)
-            add(pack_h(size))
-            add(transactional_id)
-        add(pack_i(self.transaction_timeout_ms))
+            parts.append(pack_h(size))
+            parts.append(transactional_id)
+        parts.append(pack_i(self.transaction_timeout_ms))

@@ -96,14 +96,14 @@ class InitProducerIdRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.transactional_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(transactional_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(transactional_id)
         packed = pack_iqhBBx(
             self.transaction_timeout_ms,
             self.producer_id,
@@ -111,4 +111,4 @@ class InitProducerIdRequest(kipwire.FlexibleMessage):
             BOOL_BYTE[self.enable2_pc],
             BOOL_BYTE[self.keep_prepared_txn],
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -58,5 +58,5 @@ class InitProducerIdResponse(kipwire.Message):
         pos += 16
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihqh(self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ihqh(self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch))

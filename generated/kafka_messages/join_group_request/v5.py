@@ -54,15 +54,15 @@ class JoinGroupRequestProtocol(kipwire.Struct):
         self.metadata, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        metadata = self.metadata if type(self.metadata) is bytes else as_bytes(self.metadata)
+        parts.append(pack_h(size))
+        parts.append(name)
+        metadata = metadata if type(metadata := self.metadata) is bytes else as_bytes(metadata)
         size = len(metadata)
-        add(pack_i(size))
-        add(metadata)
+        parts.append(pack_i(size))
+        parts.append(metadata)
 
 
 class JoinGroupRequest(kipwire.Message):
@@ -155,24 +155,24 @@ class JoinGroupRequest(kipwire.Message):
         self.protocols, pos = read_structs(JoinGroupRequestProtocol, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
+        parts.append(pack_h(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_iih(self.session_timeout_ms, self.rebalance_timeout_ms, size))
-        add(member_id)
+        parts.append(pack_iih(self.session_timeout_ms, self.rebalance_timeout_ms, size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id)
-            add(pack_h(size))
-            add(group_instance_id)
+            parts.append(pack_h(size))
+            parts.append(group_instance_id)
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type)
-        add(pack_h(size))
-        add(protocol_type)
-        write_structs(JoinGroupRequestProtocol, self.protocols, add)
+        parts.append(pack_h(size))
+        parts.append(protocol_type)
+        write_structs(JoinGroupRequestProtocol, self.protocols, parts)

@@ -62,22 +62,22 @@ class JoinGroupRequestProtocol(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        metadata = self.metadata if type(self.metadata) is bytes else as_bytes(self.metadata)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        metadata = metadata if type(metadata := self.metadata) is bytes else as_bytes(metadata)
         size = len(metadata) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(metadata)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(metadata)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class JoinGroupRequest(kipwire.FlexibleMessage):
@@ -186,33 +186,33 @@ class JoinGroupRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(pack_ii(self.session_timeout_ms, self.rebalance_timeout_ms))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
+        parts.append(pack_ii(self.session_timeout_ms, self.rebalance_timeout_ms))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(group_instance_id)
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol_type)
-        write_compact_structs(JoinGroupRequestProtocol, self.protocols, add)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(protocol_type)
+        write_compact_structs(JoinGroupRequestProtocol, self.protocols, parts)
         if self.reason is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             reason = encode_text(self.reason)
             size = len(reason) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(reason)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(reason)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -54,15 +54,15 @@ class JoinGroupResponseMember(kipwire.Struct):
         self.metadata, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_h(size))
-        add(member_id)
-        metadata = self.metadata if type(self.metadata) is bytes else as_bytes(self.metadata)
+        parts.append(pack_h(size))
+        parts.append(member_id)
+        metadata = metadata if type(metadata := self.metadata) is bytes else as_bytes(metadata)
         size = len(metadata)
-        add(pack_i(size))
-        add(metadata)
+        parts.append(pack_i(size))
+        parts.append(metadata)
 
 
 class JoinGroupResponse(kipwire.Message):
@@ -142,17 +142,17 @@ class JoinGroupResponse(kipwire.Message):
         self.members, pos = read_structs(JoinGroupResponseMember, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         protocol_name = encode_text(self.protocol_name)
         size = len(protocol_name)
-        add(pack_hih(self.error_code, self.generation_id, size))
-        add(protocol_name)
+        parts.append(pack_hih(self.error_code, self.generation_id, size))
+        parts.append(protocol_name)
         leader = encode_text(self.leader)
         size = len(leader)
-        add(pack_h(size))
-        add(leader)
+        parts.append(pack_h(size))
+        parts.append(leader)
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_h(size))
-        add(member_id)
-        write_structs(JoinGroupResponseMember, self.members, add)
+        parts.append(pack_h(size))
+        parts.append(member_id)
+        write_structs(JoinGroupResponseMember, self.members, parts)

@@ -75,29 +75,29 @@ class JoinGroupResponseMember(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_instance_id)
-        metadata = self.metadata if type(self.metadata) is bytes else as_bytes(self.metadata)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(group_instance_id)
+        metadata = metadata if type(metadata := self.metadata) is bytes else as_bytes(metadata)
         size = len(metadata) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(metadata)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(metadata)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class JoinGroupResponse(kipwire.FlexibleMessage):
@@ -184,19 +184,19 @@ class JoinGroupResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         protocol_name = encode_text(self.protocol_name)
         size = len(protocol_name) + 1
-        add(pack_ihi(self.throttle_time_ms, self.error_code, self.generation_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol_name)
+        parts.append(pack_ihi(self.throttle_time_ms, self.error_code, self.generation_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(protocol_name)
         leader = encode_text(self.leader)
         size = len(leader) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(leader)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(leader)
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-        write_compact_structs(JoinGroupResponseMember, self.members, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
+        write_compact_structs(JoinGroupResponseMember, self.members, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -97,20 +97,20 @@ class LeaderAndIsrPartitionState(kipwire.Struct):
         self.is_new = FALSE_TRUE[is_new]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name)
-        add(pack_h(size))
-        add(topic_name)
-        isr = self.isr if type(self.isr) is list else as_list(self.isr)
+        parts.append(pack_h(size))
+        parts.append(topic_name)
+        isr = isr if type(isr := self.isr) is list else as_list(isr)
         size = len(isr)
-        add(pack_iiiii(self.partition_index, self.controller_epoch, self.leader, self.leader_epoch, size))
-        add(PACK_INT32[len(isr)](*isr))
-        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+        parts.append(pack_iiiii(self.partition_index, self.controller_epoch, self.leader, self.leader_epoch, size))
+        parts.append(PACK_INT32[len(isr)](*isr))
+        replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
         size = len(replicas)
-        add(pack_ii(self.partition_epoch, size))
-        add(PACK_INT32[len(replicas)](*replicas))
-        add(pack_B(BOOL_BYTE[self.is_new]))
+        parts.append(pack_ii(self.partition_epoch, size))
+        parts.append(PACK_INT32[len(replicas)](*replicas))
+        parts.append(pack_B(BOOL_BYTE[self.is_new]))
 
 
 class LeaderAndIsrLiveLeader(kipwire.Struct):
@@ -145,12 +145,12 @@ class LeaderAndIsrLiveLeader(kipwire.Struct):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host_name = encode_text(self.host_name)
         size = len(host_name)
-        add(pack_ih(self.broker_id, size))
-        add(host_name)
-        add(pack_i(self.port))
+        parts.append(pack_ih(self.broker_id, size))
+        parts.append(host_name)
+        parts.append(pack_i(self.port))
 
 
 class LeaderAndIsrRequest(kipwire.Message):
@@ -209,7 +209,7 @@ class LeaderAndIsrRequest(kipwire.Message):
         self.live_leaders, pos = read_structs(LeaderAndIsrLiveLeader, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ii(self.controller_id, self.controller_epoch))
-        write_structs(LeaderAndIsrPartitionState, self.ungrouped_partition_states, add)
-        write_structs(LeaderAndIsrLiveLeader, self.live_leaders, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ii(self.controller_id, self.controller_epoch))
+        write_structs(LeaderAndIsrPartitionState, self.ungrouped_partition_states, parts)
+        write_structs(LeaderAndIsrLiveLeader, self.live_leaders, parts)

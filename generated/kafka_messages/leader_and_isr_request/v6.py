@@ -122,15 +122,19 @@ class LeaderAndIsrPartitionState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        isr = self.isr if type(self.isr) is list else as_list(self.isr)
+    def _write(self, parts: list[bytes]) -> None:
+        isr = isr if type(isr := self.isr) is list else as_list(isr)
         size1 = len(isr) + 1
-        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+        replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
         size2 = len(replicas) + 1
-        adding_replicas = self.adding_replicas if type(self.adding_replicas) is list else as_list(self.adding_replicas)
+        adding_replicas = (
+            adding_replicas if type(adding_replicas := self.adding_replicas) is list else as_list(adding_replicas)
+        )
         size3 = len(adding_replicas) + 1
         removing_replicas = (
-            self.removing_replicas if type(self.removing_replicas) is list else as_list(self.removing_replicas)
+            removing_replicas
+            if type(removing_replicas := self.removing_replicas) is list
+            else as_list(removing_replicas)
         )
         size4 = len(removing_replicas) + 1
         packed = pack_LeaderAndIsrPartitionState[size1, size2, size3, size4](
@@ -150,12 +154,12 @@ class LeaderAndIsrPartitionState(kipwire.FlexibleStruct):
             BOOL_BYTE[self.is_new],
             self.leader_recovery_state,
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[LeaderAndIsrPartitionState], rows: kipwire.Rows) -> None:
-        item: LeaderAndIsrPartitionState
-        for item, (
+    def _fill(items: list[LeaderAndIsrPartitionState], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.partition_index,
             item.controller_epoch,
             item.leader,
@@ -167,7 +171,7 @@ class LeaderAndIsrPartitionState(kipwire.FlexibleStruct):
             item.removing_replicas,
             item.is_new,
             item.leader_recovery_state,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -215,14 +219,14 @@ class LeaderAndIsrTopicState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(LeaderAndIsrPartitionState, self.partition_states, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(LeaderAndIsrPartitionState, self.partition_states, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class LeaderAndIsrLiveLeader(kipwire.FlexibleStruct):
@@ -259,19 +263,18 @@ class LeaderAndIsrLiveLeader(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host_name = encode_text(self.host_name)
         size = len(host_name) + 1
-        add(pack_i(self.broker_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host_name)
+        parts.append(pack_i(self.broker_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host_name)
         packed = pack_ix(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[LeaderAndIsrLiveLeader], rows: kipwire.Rows) -> None:
-        item: LeaderAndIsrLiveLeader
-        for item, (item.broker_id, item.host_name, item.port) in zip(items, rows):
+    def _fill(items: list[LeaderAndIsrLiveLeader], *columns: kipwire.Column) -> None:
+        for item, item.broker_id, item.host_name, item.port in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -337,8 +340,8 @@ class LeaderAndIsrRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iiqb(self.controller_id, self.controller_epoch, self.broker_epoch, self.type))
-        write_compact_structs(LeaderAndIsrTopicState, self.topic_states, add)
-        write_compact_structs(LeaderAndIsrLiveLeader, self.live_leaders, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iiqb(self.controller_id, self.controller_epoch, self.broker_epoch, self.type))
+        write_compact_structs(LeaderAndIsrTopicState, self.topic_states, parts)
+        write_compact_structs(LeaderAndIsrLiveLeader, self.live_leaders, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

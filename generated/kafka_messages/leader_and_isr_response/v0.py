@@ -53,12 +53,12 @@ class LeaderAndIsrPartitionError(kipwire.Struct):
         pos += 6
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name)
-        add(pack_h(size))
-        add(topic_name)
-        add(pack_ih(self.partition_index, self.error_code))
+        parts.append(pack_h(size))
+        parts.append(topic_name)
+        parts.append(pack_ih(self.partition_index, self.error_code))
 
 
 class LeaderAndIsrResponse(kipwire.Message):
@@ -98,6 +98,6 @@ class LeaderAndIsrResponse(kipwire.Message):
         self.partition_errors, pos = read_structs(LeaderAndIsrPartitionError, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_structs(LeaderAndIsrPartitionError, self.partition_errors, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_structs(LeaderAndIsrPartitionError, self.partition_errors, parts)

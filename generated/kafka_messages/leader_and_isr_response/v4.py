@@ -56,18 +56,17 @@ class LeaderAndIsrPartitionError(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
         packed = pack_ihx(self.partition_index, self.error_code)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[LeaderAndIsrPartitionError], rows: kipwire.Rows) -> None:
-        item: LeaderAndIsrPartitionError
-        for item, (item.topic_name, item.partition_index, item.error_code) in zip(items, rows):
+    def _fill(items: list[LeaderAndIsrPartitionError], *columns: kipwire.Column) -> None:
+        for item, item.topic_name, item.partition_index, item.error_code in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -110,7 +109,7 @@ class LeaderAndIsrResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_compact_structs(LeaderAndIsrPartitionError, self.partition_errors, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_compact_structs(LeaderAndIsrPartitionError, self.partition_errors, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -48,9 +48,9 @@ class Voter(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_i16sx(self.voter_id, self.voter_directory_id.bytes)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[Voter], rows: kipwire.Rows) -> None:
@@ -108,8 +108,8 @@ class LeaderChangeMessage(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_hi(self.version, self.leader_id))
-        write_compact_structs(Voter, self.voters, add)
-        write_compact_structs(Voter, self.granting_voters, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_hi(self.version, self.leader_id))
+        write_compact_structs(Voter, self.voters, parts)
+        write_compact_structs(Voter, self.granting_voters, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

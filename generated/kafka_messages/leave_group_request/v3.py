@@ -53,18 +53,18 @@ class MemberIdentity(kipwire.Struct):
             self.group_instance_id, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_h(size))
-        add(member_id)
+        parts.append(pack_h(size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id)
-            add(pack_h(size))
-            add(group_instance_id)
+            parts.append(pack_h(size))
+            parts.append(group_instance_id)
 
 
 class LeaveGroupRequest(kipwire.Message):
@@ -107,9 +107,9 @@ class LeaveGroupRequest(kipwire.Message):
         self.members, pos = read_structs(MemberIdentity, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
-        write_structs(MemberIdentity, self.members, add)
+        parts.append(pack_h(size))
+        parts.append(group_id)
+        write_structs(MemberIdentity, self.members, parts)

@@ -68,31 +68,30 @@ class MemberIdentity(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(group_instance_id)
         if self.reason is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             reason = encode_text(self.reason)
             size = len(reason) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(reason)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(reason)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[MemberIdentity], rows: kipwire.Rows) -> None:
-        item: MemberIdentity
-        for item, (item.member_id, item.group_instance_id, item.reason) in zip(items, rows):
+    def _fill(items: list[MemberIdentity], *columns: kipwire.Column) -> None:
+        for item, item.member_id, item.group_instance_id, item.reason in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -138,10 +137,10 @@ class LeaveGroupRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
-        write_compact_structs(MemberIdentity, self.members, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
+        write_compact_structs(MemberIdentity, self.members, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

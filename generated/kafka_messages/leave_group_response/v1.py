@@ -50,5 +50,5 @@ class LeaveGroupResponse(kipwire.Message):
         pos += 6
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))

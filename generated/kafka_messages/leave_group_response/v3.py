@@ -61,19 +61,19 @@ class MemberResponse(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_h(size))
-        add(member_id)
+        parts.append(pack_h(size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id)
-            add(pack_h(size))
-            add(group_instance_id)
-        add(pack_h(self.error_code))
+            parts.append(pack_h(size))
+            parts.append(group_instance_id)
+        parts.append(pack_h(self.error_code))
 
 
 class LeaveGroupResponse(kipwire.Message):
@@ -115,6 +115,6 @@ class LeaveGroupResponse(kipwire.Message):
         self.members, pos = read_structs(MemberResponse, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_structs(MemberResponse, self.members, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_structs(MemberResponse, self.members, parts)

@@ -65,25 +65,24 @@ class MemberResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(group_instance_id)
         packed = pack_hx(self.error_code)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[MemberResponse], rows: kipwire.Rows) -> None:
-        item: MemberResponse
-        for item, (item.member_id, item.group_instance_id, item.error_code) in zip(items, rows):
+    def _fill(items: list[MemberResponse], *columns: kipwire.Column) -> None:
+        for item, item.member_id, item.group_instance_id, item.error_code in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -128,7 +127,7 @@ class LeaveGroupResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(MemberResponse, self.members, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(MemberResponse, self.members, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

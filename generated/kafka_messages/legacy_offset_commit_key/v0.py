@@ -56,13 +56,13 @@ class LegacyOffsetCommitKey(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group = encode_text(self.group)
         size = len(group)
-        add(pack_h(size))
-        add(group)
+        parts.append(pack_h(size))
+        parts.append(group)
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        add(pack_i(self.partition))
+        parts.append(pack_h(size))
+        parts.append(topic)
+        parts.append(pack_i(self.partition))

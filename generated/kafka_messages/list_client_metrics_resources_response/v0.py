@@ -44,17 +44,16 @@ class ClientMetricsResource(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ClientMetricsResource], rows: kipwire.Rows) -> None:
-        item: ClientMetricsResource
-        for item, (item.name,) in zip(items, rows):
+    def _fill(items: list[ClientMetricsResource], *columns: kipwire.Column) -> None:
+        for item, item.name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -109,7 +108,7 @@ class ListClientMetricsResourcesResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(ClientMetricsResource, self.client_metrics_resources, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(ClientMetricsResource, self.client_metrics_resources, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -51,9 +51,11 @@ class ListConfigResourcesRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        resource_types = self.resource_types if type(self.resource_types) is list else as_list(self.resource_types)
+    def _write(self, parts: list[bytes]) -> None:
+        resource_types = (
+            resource_types if type(resource_types := self.resource_types) is list else as_list(resource_types)
+        )
         size = len(resource_types) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT8[len(resource_types)](*resource_types))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT8[len(resource_types)](*resource_types))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

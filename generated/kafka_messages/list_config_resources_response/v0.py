@@ -44,17 +44,16 @@ class ConfigResource(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(resource_name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(resource_name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ConfigResource], rows: kipwire.Rows) -> None:
-        item: ConfigResource
-        for item, (item.resource_name,) in zip(items, rows):
+    def _fill(items: list[ConfigResource], *columns: kipwire.Column) -> None:
+        for item, item.resource_name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -99,7 +98,7 @@ class ListConfigResourcesResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(ConfigResource, self.config_resources, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(ConfigResource, self.config_resources, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

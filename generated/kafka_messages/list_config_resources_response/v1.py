@@ -54,18 +54,17 @@ class ConfigResource(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(resource_name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(resource_name)
         packed = pack_bx(self.resource_type)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ConfigResource], rows: kipwire.Rows) -> None:
-        item: ConfigResource
-        for item, (item.resource_name, item.resource_type) in zip(items, rows):
+    def _fill(items: list[ConfigResource], *columns: kipwire.Column) -> None:
+        for item, item.resource_name, item.resource_type in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -110,7 +109,7 @@ class ListConfigResourcesResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(ConfigResource, self.config_resources, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(ConfigResource, self.config_resources, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

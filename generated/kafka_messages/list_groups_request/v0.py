@@ -35,6 +35,6 @@ class ListGroupsRequest(kipwire.Message):
 
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
 
         pass

@@ -54,15 +54,15 @@ class ListedGroup(kipwire.Struct):
         self.protocol_type, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
+        parts.append(pack_h(size))
+        parts.append(group_id)
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type)
-        add(pack_h(size))
-        add(protocol_type)
+        parts.append(pack_h(size))
+        parts.append(protocol_type)
 
 
 class ListGroupsResponse(kipwire.Message):
@@ -103,6 +103,6 @@ class ListGroupsResponse(kipwire.Message):
         self.groups, pos = read_structs(ListedGroup, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_structs(ListedGroup, self.groups, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_structs(ListedGroup, self.groups, parts)

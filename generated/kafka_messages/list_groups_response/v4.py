@@ -66,25 +66,24 @@ class ListedGroup(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol_type)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(protocol_type)
         group_state = encode_text(self.group_state)
         size = len(group_state) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_state)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_state)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ListedGroup], rows: kipwire.Rows) -> None:
-        item: ListedGroup
-        for item, (item.group_id, item.protocol_type, item.group_state) in zip(items, rows):
+    def _fill(items: list[ListedGroup], *columns: kipwire.Column) -> None:
+        for item, item.group_id, item.protocol_type, item.group_state in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -128,7 +127,7 @@ class ListGroupsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_structs(ListedGroup, self.groups, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_structs(ListedGroup, self.groups, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

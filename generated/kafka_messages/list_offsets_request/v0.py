@@ -50,8 +50,8 @@ class ListOffsetsPartition(kipwire.Struct):
         pos += 16
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqi(self.partition_index, self.timestamp, self.max_num_offsets))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqi(self.partition_index, self.timestamp, self.max_num_offsets))
 
     @staticmethod
     def _fill(items: list[ListOffsetsPartition], rows: kipwire.Rows) -> None:
@@ -90,12 +90,12 @@ class ListOffsetsTopic(kipwire.Struct):
         self.partitions, pos = read_structs(ListOffsetsPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(ListOffsetsPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(ListOffsetsPartition, self.partitions, parts)
 
 
 class ListOffsetsRequest(kipwire.Message):
@@ -132,6 +132,6 @@ class ListOffsetsRequest(kipwire.Message):
         self.topics, pos = read_structs(ListOffsetsTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.replica_id))
-        write_structs(ListOffsetsTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.replica_id))
+        write_structs(ListOffsetsTopic, self.topics, parts)

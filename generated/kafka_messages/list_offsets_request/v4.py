@@ -51,8 +51,8 @@ class ListOffsetsPartition(kipwire.Struct):
         pos += 16
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iiq(self.partition_index, self.current_leader_epoch, self.timestamp))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iiq(self.partition_index, self.current_leader_epoch, self.timestamp))
 
     @staticmethod
     def _fill(items: list[ListOffsetsPartition], rows: kipwire.Rows) -> None:
@@ -91,12 +91,12 @@ class ListOffsetsTopic(kipwire.Struct):
         self.partitions, pos = read_structs(ListOffsetsPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(ListOffsetsPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(ListOffsetsPartition, self.partitions, parts)
 
 
 class ListOffsetsRequest(kipwire.Message):
@@ -139,6 +139,6 @@ class ListOffsetsRequest(kipwire.Message):
         self.topics, pos = read_structs(ListOffsetsTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ib(self.replica_id, self.isolation_level))
-        write_structs(ListOffsetsTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ib(self.replica_id, self.isolation_level))
+        write_structs(ListOffsetsTopic, self.topics, parts)

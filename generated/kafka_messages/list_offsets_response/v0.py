@@ -51,13 +51,15 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         pos += size * 8
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         old_style_offsets = (
-            self.old_style_offsets if type(self.old_style_offsets) is list else as_list(self.old_style_offsets)
+            old_style_offsets
+            if type(old_style_offsets := self.old_style_offsets) is list
+            else as_list(old_style_offsets)
         )
         size = len(old_style_offsets)
-        add(pack_ihi(self.partition_index, self.error_code, size))
-        add(PACK_INT64[len(old_style_offsets)](*old_style_offsets))
+        parts.append(pack_ihi(self.partition_index, self.error_code, size))
+        parts.append(PACK_INT64[len(old_style_offsets)](*old_style_offsets))
 
 
 class ListOffsetsTopicResponse(kipwire.Struct):
@@ -92,12 +94,12 @@ class ListOffsetsTopicResponse(kipwire.Struct):
         self.partitions, pos = read_structs(ListOffsetsPartitionResponse, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(ListOffsetsPartitionResponse, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(ListOffsetsPartitionResponse, self.partitions, parts)
 
 
 class ListOffsetsResponse(kipwire.Message):
@@ -128,5 +130,5 @@ class ListOffsetsResponse(kipwire.Message):
         self.topics, pos = read_structs(ListOffsetsTopicResponse, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(ListOffsetsTopicResponse, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(ListOffsetsTopicResponse, self.topics, parts)

@@ -63,8 +63,8 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         pos += 26
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihqqi(self.partition_index, self.error_code, self.timestamp, self.offset, self.leader_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ihqqi(self.partition_index, self.error_code, self.timestamp, self.offset, self.leader_epoch))
 
     @staticmethod
     def _fill(items: list[ListOffsetsPartitionResponse], rows: kipwire.Rows) -> None:
@@ -107,12 +107,12 @@ class ListOffsetsTopicResponse(kipwire.Struct):
         self.partitions, pos = read_structs(ListOffsetsPartitionResponse, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(ListOffsetsPartitionResponse, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(ListOffsetsPartitionResponse, self.partitions, parts)
 
 
 class ListOffsetsResponse(kipwire.Message):
@@ -149,6 +149,6 @@ class ListOffsetsResponse(kipwire.Message):
         self.topics, pos = read_structs(ListOffsetsTopicResponse, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(ListOffsetsTopicResponse, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(ListOffsetsTopicResponse, self.topics, parts)

@@ -55,23 +55,24 @@ class ListPartitionReassignmentsTopics(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         partition_indexes = (
-            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+            partition_indexes
+            if type(partition_indexes := self.partition_indexes) is list
+            else as_list(partition_indexes)
         )
         size = len(partition_indexes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ListPartitionReassignmentsTopics], rows: kipwire.Rows) -> None:
-        item: ListPartitionReassignmentsTopics
-        for item, (item.name, item.partition_indexes) in zip(items, rows):
+    def _fill(items: list[ListPartitionReassignmentsTopics], *columns: kipwire.Column) -> None:
+        for item, item.name, item.partition_indexes in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -123,10 +124,10 @@ class ListPartitionReassignmentsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.timeout_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.timeout_ms))
         if self.topics is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(ListPartitionReassignmentsTopics, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(ListPartitionReassignmentsTopics, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

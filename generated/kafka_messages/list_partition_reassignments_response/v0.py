@@ -77,25 +77,28 @@ class OngoingPartitionReassignment(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+    def _write(self, parts: list[bytes]) -> None:
+        replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
         size1 = len(replicas) + 1
-        adding_replicas = self.adding_replicas if type(self.adding_replicas) is list else as_list(self.adding_replicas)
+        adding_replicas = (
+            adding_replicas if type(adding_replicas := self.adding_replicas) is list else as_list(adding_replicas)
+        )
         size2 = len(adding_replicas) + 1
         removing_replicas = (
-            self.removing_replicas if type(self.removing_replicas) is list else as_list(self.removing_replicas)
+            removing_replicas
+            if type(removing_replicas := self.removing_replicas) is list
+            else as_list(removing_replicas)
         )
         size3 = len(removing_replicas) + 1
         packed = pack_OngoingPartitionReassignment[size1, size2, size3](
             self.partition_index, size1, *replicas, size2, *adding_replicas, size3, *removing_replicas
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[OngoingPartitionReassignment], rows: kipwire.Rows) -> None:
-        item: OngoingPartitionReassignment
-        for item, (item.partition_index, item.replicas, item.adding_replicas, item.removing_replicas) in zip(
-            items, rows
+    def _fill(items: list[OngoingPartitionReassignment], *columns: kipwire.Column) -> None:
+        for item, item.partition_index, item.replicas, item.adding_replicas, item.removing_replicas in zip(
+            items, *columns
         ):
             item._unknown_tagged_fields = None
 
@@ -134,13 +137,13 @@ class OngoingTopicReassignment(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(OngoingPartitionReassignment, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(OngoingPartitionReassignment, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ListPartitionReassignmentsResponse(kipwire.FlexibleMessage):
@@ -202,14 +205,14 @@ class ListPartitionReassignmentsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        write_compact_structs(OngoingTopicReassignment, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        write_compact_structs(OngoingTopicReassignment, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -60,12 +60,14 @@ class ListTransactionsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_texts(self.state_filters, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_texts(self.state_filters, parts)
         producer_id_filters = (
-            self.producer_id_filters if type(self.producer_id_filters) is list else as_list(self.producer_id_filters)
+            producer_id_filters
+            if type(producer_id_filters := self.producer_id_filters) is list
+            else as_list(producer_id_filters)
         )
         size = len(producer_id_filters) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

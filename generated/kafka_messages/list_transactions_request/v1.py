@@ -72,13 +72,15 @@ class ListTransactionsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_texts(self.state_filters, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_texts(self.state_filters, parts)
         producer_id_filters = (
-            self.producer_id_filters if type(self.producer_id_filters) is list else as_list(self.producer_id_filters)
+            producer_id_filters
+            if type(producer_id_filters := self.producer_id_filters) is list
+            else as_list(producer_id_filters)
         )
         size = len(producer_id_filters) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
         packed = pack_qx(self.duration_filter)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -87,20 +87,22 @@ class ListTransactionsRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_texts(self.state_filters, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_texts(self.state_filters, parts)
         producer_id_filters = (
-            self.producer_id_filters if type(self.producer_id_filters) is list else as_list(self.producer_id_filters)
+            producer_id_filters
+            if type(producer_id_filters := self.producer_id_filters) is list
+            else as_list(producer_id_filters)
         )
         size = len(producer_id_filters) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
-        add(pack_q(self.duration_filter))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
+        parts.append(pack_q(self.duration_filter))
         if self.transactional_id_pattern is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             transactional_id_pattern = encode_text(self.transactional_id_pattern)
             size = len(transactional_id_pattern) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(transactional_id_pattern)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(transactional_id_pattern)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -61,22 +61,21 @@ class TransactionState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transactional_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(transactional_id)
         transaction_state = encode_text(self.transaction_state)
         size = len(transaction_state) + 1
-        add(pack_q(self.producer_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transaction_state)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_q(self.producer_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(transaction_state)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TransactionState], rows: kipwire.Rows) -> None:
-        item: TransactionState
-        for item, (item.transactional_id, item.producer_id, item.transaction_state) in zip(items, rows):
+    def _fill(items: list[TransactionState], *columns: kipwire.Column) -> None:
+        for item, item.transactional_id, item.producer_id, item.transaction_state in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -134,8 +133,8 @@ class ListTransactionsResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        write_compact_texts(self.unknown_state_filters, add)
-        write_compact_structs(TransactionState, self.transaction_states, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
+        write_compact_texts(self.unknown_state_filters, parts)
+        write_compact_structs(TransactionState, self.transaction_states, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

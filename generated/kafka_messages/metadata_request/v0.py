@@ -39,11 +39,11 @@ class MetadataRequestTopic(kipwire.Struct):
         self.name, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
+        parts.append(pack_h(size))
+        parts.append(name)
 
 
 class MetadataRequest(kipwire.Message):
@@ -76,5 +76,5 @@ class MetadataRequest(kipwire.Message):
         self.topics, pos = read_structs(MetadataRequestTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(MetadataRequestTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(MetadataRequestTopic, self.topics, parts)

@@ -43,11 +43,11 @@ class MetadataRequestTopic(kipwire.Struct):
         self.name, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
+        parts.append(pack_h(size))
+        parts.append(name)
 
 
 class MetadataRequest(kipwire.Message):
@@ -113,12 +113,12 @@ class MetadataRequest(kipwire.Message):
         self.include_topic_authorized_operations = FALSE_TRUE[include_topic_authorized_operations]
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.topics is None:
-            add(b"\xff\xff\xff\xff")
+            parts.append(b"\xff\xff\xff\xff")
         else:
-            write_structs(MetadataRequestTopic, self.topics, add)
-        add(
+            write_structs(MetadataRequestTopic, self.topics, parts)
+        parts.append(
             pack_BBB(
                 BOOL_BYTE[self.allow_auto_topic_creation],
                 BOOL_BYTE[self.include_cluster_authorized_operations],

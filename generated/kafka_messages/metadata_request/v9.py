@@ -46,17 +46,16 @@ class MetadataRequestTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[MetadataRequestTopic], rows: kipwire.Rows) -> None:
-        item: MetadataRequestTopic
-        for item, (item.name,) in zip(items, rows):
+    def _fill(items: list[MetadataRequestTopic], *columns: kipwire.Column) -> None:
+        for item, item.name in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -125,14 +124,14 @@ class MetadataRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.topics is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(MetadataRequestTopic, self.topics, add)
+            write_compact_structs(MetadataRequestTopic, self.topics, parts)
         packed = pack_BBBx(
             BOOL_BYTE[self.allow_auto_topic_creation],
             BOOL_BYTE[self.include_cluster_authorized_operations],
             BOOL_BYTE[self.include_topic_authorized_operations],
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

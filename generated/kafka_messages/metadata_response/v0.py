@@ -56,12 +56,12 @@ class MetadataResponseBroker(kipwire.Struct):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host)
-        add(pack_ih(self.node_id, size))
-        add(host)
-        add(pack_i(self.port))
+        parts.append(pack_ih(self.node_id, size))
+        parts.append(host)
+        parts.append(pack_i(self.port))
 
 
 class MetadataResponsePartition(kipwire.Struct):
@@ -110,15 +110,15 @@ class MetadataResponsePartition(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+    def _write(self, parts: list[bytes]) -> None:
+        replica_nodes = replica_nodes if type(replica_nodes := self.replica_nodes) is list else as_list(replica_nodes)
         size = len(replica_nodes)
-        add(pack_hiii(self.error_code, self.partition_index, self.leader_id, size))
-        add(PACK_INT32[len(replica_nodes)](*replica_nodes))
-        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        parts.append(pack_hiii(self.error_code, self.partition_index, self.leader_id, size))
+        parts.append(PACK_INT32[len(replica_nodes)](*replica_nodes))
+        isr_nodes = isr_nodes if type(isr_nodes := self.isr_nodes) is list else as_list(isr_nodes)
         size = len(isr_nodes)
-        add(pack_i(size))
-        add(PACK_INT32[len(isr_nodes)](*isr_nodes))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(isr_nodes)](*isr_nodes))
 
 
 class MetadataResponseTopic(kipwire.Struct):
@@ -157,12 +157,12 @@ class MetadataResponseTopic(kipwire.Struct):
         self.partitions, pos = read_structs(MetadataResponsePartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_hh(self.error_code, size))
-        add(name)
-        write_structs(MetadataResponsePartition, self.partitions, add)
+        parts.append(pack_hh(self.error_code, size))
+        parts.append(name)
+        write_structs(MetadataResponsePartition, self.partitions, parts)
 
 
 class MetadataResponse(kipwire.Message):
@@ -203,6 +203,6 @@ class MetadataResponse(kipwire.Message):
         self.topics, pos = read_structs(MetadataResponseTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(MetadataResponseBroker, self.brokers, add)
-        write_structs(MetadataResponseTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(MetadataResponseBroker, self.brokers, parts)
+        write_structs(MetadataResponseTopic, self.topics, parts)

@@ -72,26 +72,25 @@ class MetadataResponseBroker(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(pack_i(self.node_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
-        add(pack_i(self.port))
+        parts.append(pack_i(self.node_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
+        parts.append(pack_i(self.port))
         if self.rack is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[MetadataResponseBroker], rows: kipwire.Rows) -> None:
-        item: MetadataResponseBroker
-        for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
+    def _fill(items: list[MetadataResponseBroker], *columns: kipwire.Column) -> None:
+        for item, item.node_id, item.host, item.port, item.rack in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -163,13 +162,13 @@ class MetadataResponsePartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+    def _write(self, parts: list[bytes]) -> None:
+        replica_nodes = replica_nodes if type(replica_nodes := self.replica_nodes) is list else as_list(replica_nodes)
         size1 = len(replica_nodes) + 1
-        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        isr_nodes = isr_nodes if type(isr_nodes := self.isr_nodes) is list else as_list(isr_nodes)
         size2 = len(isr_nodes) + 1
         offline_replicas = (
-            self.offline_replicas if type(self.offline_replicas) is list else as_list(self.offline_replicas)
+            offline_replicas if type(offline_replicas := self.offline_replicas) is list else as_list(offline_replicas)
         )
         size3 = len(offline_replicas) + 1
         packed = pack_MetadataResponsePartition[size1, size2, size3](
@@ -184,12 +183,12 @@ class MetadataResponsePartition(kipwire.FlexibleStruct):
             size3,
             *offline_replicas,
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[MetadataResponsePartition], rows: kipwire.Rows) -> None:
-        item: MetadataResponsePartition
-        for item, (
+    def _fill(items: list[MetadataResponsePartition], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.error_code,
             item.partition_index,
             item.leader_id,
@@ -197,7 +196,7 @@ class MetadataResponsePartition(kipwire.FlexibleStruct):
             item.replica_nodes,
             item.isr_nodes,
             item.offline_replicas,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -260,16 +259,16 @@ class MetadataResponseTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(pack_h(self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_16sB(self.topic_id.bytes, BOOL_BYTE[self.is_internal]))
-        write_compact_structs(MetadataResponsePartition, self.partitions, add)
+        parts.append(pack_h(self.error_code))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_16sB(self.topic_id.bytes, BOOL_BYTE[self.is_internal]))
+        write_compact_structs(MetadataResponsePartition, self.partitions, parts)
         packed = pack_ix(self.topic_authorized_operations)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class MetadataResponse(kipwire.FlexibleMessage):
@@ -345,17 +344,17 @@ class MetadataResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(MetadataResponseBroker, self.brokers, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(MetadataResponseBroker, self.brokers, parts)
         if self.cluster_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(cluster_id)
-        add(pack_i(self.controller_id))
-        write_compact_structs(MetadataResponseTopic, self.topics, add)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(cluster_id)
+        parts.append(pack_i(self.controller_id))
+        write_compact_structs(MetadataResponseTopic, self.topics, parts)
         packed = pack_ix(self.cluster_authorized_operations)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -69,19 +69,19 @@ class MetadataResponseBroker(kipwire.Struct):
             self.rack, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host)
-        add(pack_ih(self.node_id, size))
-        add(host)
-        add(pack_i(self.port))
+        parts.append(pack_ih(self.node_id, size))
+        parts.append(host)
+        parts.append(pack_i(self.port))
         if self.rack is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             rack = encode_text(self.rack)
             size = len(rack)
-            add(pack_h(size))
-            add(rack)
+            parts.append(pack_h(size))
+            parts.append(rack)
 
 
 class MetadataResponsePartition(kipwire.Struct):
@@ -144,21 +144,21 @@ class MetadataResponsePartition(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+    def _write(self, parts: list[bytes]) -> None:
+        replica_nodes = replica_nodes if type(replica_nodes := self.replica_nodes) is list else as_list(replica_nodes)
         size = len(replica_nodes)
-        add(pack_hiiii(self.error_code, self.partition_index, self.leader_id, self.leader_epoch, size))
-        add(PACK_INT32[len(replica_nodes)](*replica_nodes))
-        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        parts.append(pack_hiiii(self.error_code, self.partition_index, self.leader_id, self.leader_epoch, size))
+        parts.append(PACK_INT32[len(replica_nodes)](*replica_nodes))
+        isr_nodes = isr_nodes if type(isr_nodes := self.isr_nodes) is list else as_list(isr_nodes)
         size = len(isr_nodes)
-        add(pack_i(size))
-        add(PACK_INT32[len(isr_nodes)](*isr_nodes))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(isr_nodes)](*isr_nodes))
         offline_replicas = (
-            self.offline_replicas if type(self.offline_replicas) is list else as_list(self.offline_replicas)
+            offline_replicas if type(offline_replicas := self.offline_replicas) is list else as_list(offline_replicas)
         )
         size = len(offline_replicas)
-        add(pack_i(size))
-        add(PACK_INT32[len(offline_replicas)](*offline_replicas))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(offline_replicas)](*offline_replicas))
 
 
 class MetadataResponseTopic(kipwire.Struct):
@@ -206,13 +206,13 @@ class MetadataResponseTopic(kipwire.Struct):
         self.partitions, pos = read_structs(MetadataResponsePartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_hh(self.error_code, size))
-        add(name)
-        add(pack_B(BOOL_BYTE[self.is_internal]))
-        write_structs(MetadataResponsePartition, self.partitions, add)
+        parts.append(pack_hh(self.error_code, size))
+        parts.append(name)
+        parts.append(pack_B(BOOL_BYTE[self.is_internal]))
+        write_structs(MetadataResponsePartition, self.partitions, parts)
 
 
 class MetadataResponse(kipwire.Message):
@@ -279,15 +279,15 @@ class MetadataResponse(kipwire.Message):
         self.topics, pos = read_structs(MetadataResponseTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(MetadataResponseBroker, self.brokers, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(MetadataResponseBroker, self.brokers, parts)
         if self.cluster_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id)
-            add(pack_h(size))
-            add(cluster_id)
-        add(pack_i(self.controller_id))
-        write_structs(MetadataResponseTopic, self.topics, add)
+            parts.append(pack_h(size))
+            parts.append(cluster_id)
+        parts.append(pack_i(self.controller_id))
+        write_structs(MetadataResponseTopic, self.topics, parts)

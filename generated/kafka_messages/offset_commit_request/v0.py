@@ -56,15 +56,15 @@ class OffsetCommitRequestPartition(kipwire.Struct):
             self.committed_metadata, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iq(self.partition_index, self.committed_offset))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iq(self.partition_index, self.committed_offset))
         if self.committed_metadata is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             committed_metadata = encode_text(self.committed_metadata)
             size = len(committed_metadata)
-            add(pack_h(size))
-            add(committed_metadata)
+            parts.append(pack_h(size))
+            parts.append(committed_metadata)
 
 
 class OffsetCommitRequestTopic(kipwire.Struct):
@@ -99,12 +99,12 @@ class OffsetCommitRequestTopic(kipwire.Struct):
         self.partitions, pos = read_structs(OffsetCommitRequestPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(OffsetCommitRequestPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(OffsetCommitRequestPartition, self.partitions, parts)
 
 
 class OffsetCommitRequest(kipwire.Message):
@@ -146,9 +146,9 @@ class OffsetCommitRequest(kipwire.Message):
         self.topics, pos = read_structs(OffsetCommitRequestTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
-        write_structs(OffsetCommitRequestTopic, self.topics, add)
+        parts.append(pack_h(size))
+        parts.append(group_id)
+        write_structs(OffsetCommitRequestTopic, self.topics, parts)

@@ -67,15 +67,15 @@ class OffsetCommitRequestPartition(kipwire.Struct):
             self.committed_metadata, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
         if self.committed_metadata is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             committed_metadata = encode_text(self.committed_metadata)
             size = len(committed_metadata)
-            add(pack_h(size))
-            add(committed_metadata)
+            parts.append(pack_h(size))
+            parts.append(committed_metadata)
 
 
 class OffsetCommitRequestTopic(kipwire.Struct):
@@ -110,12 +110,12 @@ class OffsetCommitRequestTopic(kipwire.Struct):
         self.partitions, pos = read_structs(OffsetCommitRequestPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(OffsetCommitRequestPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(OffsetCommitRequestPartition, self.partitions, parts)
 
 
 class OffsetCommitRequest(kipwire.Message):
@@ -193,20 +193,20 @@ class OffsetCommitRequest(kipwire.Message):
         self.topics, pos = read_structs(OffsetCommitRequestTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
+        parts.append(pack_h(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_ih(self.generation_id_or_member_epoch, size))
-        add(member_id)
+        parts.append(pack_ih(self.generation_id_or_member_epoch, size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id)
-            add(pack_h(size))
-            add(group_instance_id)
-        write_structs(OffsetCommitRequestTopic, self.topics, add)
+            parts.append(pack_h(size))
+            parts.append(group_instance_id)
+        write_structs(OffsetCommitRequestTopic, self.topics, parts)

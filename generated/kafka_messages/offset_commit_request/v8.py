@@ -69,26 +69,26 @@ class OffsetCommitRequestPartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
         if self.committed_metadata is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             committed_metadata = encode_text(self.committed_metadata)
             size = len(committed_metadata) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(committed_metadata)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(committed_metadata)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[OffsetCommitRequestPartition], rows: kipwire.Rows) -> None:
-        item: OffsetCommitRequestPartition
-        for item, (
+    def _fill(items: list[OffsetCommitRequestPartition], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.partition_index,
             item.committed_offset,
             item.committed_leader_epoch,
             item.committed_metadata,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -126,13 +126,13 @@ class OffsetCommitRequestTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(OffsetCommitRequestPartition, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(OffsetCommitRequestPartition, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class OffsetCommitRequest(kipwire.FlexibleMessage):
@@ -212,22 +212,22 @@ class OffsetCommitRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(pack_i(self.generation_id_or_member_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
+        parts.append(pack_i(self.generation_id_or_member_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_instance_id)
-        write_compact_structs(OffsetCommitRequestTopic, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(group_instance_id)
+        write_compact_structs(OffsetCommitRequestTopic, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

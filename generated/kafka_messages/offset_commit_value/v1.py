@@ -61,9 +61,9 @@ class OffsetCommitValue(kipwire.Message):
         pos += 16
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         metadata = encode_text(self.metadata)
         size = len(metadata)
-        add(pack_qh(self.offset, size))
-        add(metadata)
-        add(pack_qq(self.commit_timestamp, self.expire_timestamp))
+        parts.append(pack_qh(self.offset, size))
+        parts.append(metadata)
+        parts.append(pack_qq(self.commit_timestamp, self.expire_timestamp))

@@ -59,9 +59,9 @@ class OffsetCommitValue(kipwire.Message):
         pos += 8
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         metadata = encode_text(self.metadata)
         size = len(metadata)
-        add(pack_qih(self.offset, self.leader_epoch, size))
-        add(metadata)
-        add(pack_q(self.commit_timestamp))
+        parts.append(pack_qih(self.offset, self.leader_epoch, size))
+        parts.append(metadata)
+        parts.append(pack_q(self.commit_timestamp))

@@ -78,15 +78,15 @@ class OffsetCommitValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         metadata = encode_text(self.metadata)
         size = len(metadata) + 1
-        add(pack_qi(self.offset, self.leader_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(metadata)
+        parts.append(pack_qi(self.offset, self.leader_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(metadata)
         packed = pack_qx(self.commit_timestamp)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -99,10 +99,6 @@ class OffsetCommitValue(kipwire.FlexibleMessage):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.topic_id != ZERO_UUID:
-            parts = []
-            add = parts.append
-            add(pack_16s(self.topic_id.bytes))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_16s(self.topic_id.bytes)))
         return fields

@@ -34,8 +34,8 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.partition_index))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.partition_index))
 
     @staticmethod
     def _fill(items: list[OffsetDeleteRequestPartition], rows: kipwire.Rows) -> None:
@@ -76,12 +76,12 @@ class OffsetDeleteRequestTopic(kipwire.Struct):
         self.partitions, pos = read_structs(OffsetDeleteRequestPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(OffsetDeleteRequestPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(OffsetDeleteRequestPartition, self.partitions, parts)
 
 
 class OffsetDeleteRequest(kipwire.Message):
@@ -124,9 +124,9 @@ class OffsetDeleteRequest(kipwire.Message):
         self.topics, pos = read_structs(OffsetDeleteRequestTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
-        write_structs(OffsetDeleteRequestTopic, self.topics, add)
+        parts.append(pack_h(size))
+        parts.append(group_id)
+        write_structs(OffsetDeleteRequestTopic, self.topics, parts)

@@ -46,8 +46,8 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
         pos += 6
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_index, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
     def _fill(items: list[OffsetDeleteResponsePartition], rows: kipwire.Rows) -> None:
@@ -88,12 +88,12 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
         self.partitions, pos = read_structs(OffsetDeleteResponsePartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(OffsetDeleteResponsePartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(OffsetDeleteResponsePartition, self.partitions, parts)
 
 
 class OffsetDeleteResponse(kipwire.Message):
@@ -135,6 +135,6 @@ class OffsetDeleteResponse(kipwire.Message):
         self.topics, pos = read_structs(OffsetDeleteResponseTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_hi(self.error_code, self.throttle_time_ms))
-        write_structs(OffsetDeleteResponseTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_hi(self.error_code, self.throttle_time_ms))
+        write_structs(OffsetDeleteResponseTopic, self.topics, parts)

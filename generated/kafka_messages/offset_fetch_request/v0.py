@@ -47,17 +47,19 @@ class OffsetFetchRequestTopic(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
+        parts.append(pack_h(size))
+        parts.append(name)
         partition_indexes = (
-            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+            partition_indexes
+            if type(partition_indexes := self.partition_indexes) is list
+            else as_list(partition_indexes)
         )
         size = len(partition_indexes)
-        add(pack_i(size))
-        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
 
 
 class OffsetFetchRequest(kipwire.Message):
@@ -101,9 +103,9 @@ class OffsetFetchRequest(kipwire.Message):
         self.topics, pos = read_structs(OffsetFetchRequestTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
-        write_structs(OffsetFetchRequestTopic, self.topics, add)
+        parts.append(pack_h(size))
+        parts.append(group_id)
+        write_structs(OffsetFetchRequestTopic, self.topics, parts)

@@ -52,23 +52,24 @@ class OffsetFetchRequestTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         partition_indexes = (
-            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+            partition_indexes
+            if type(partition_indexes := self.partition_indexes) is list
+            else as_list(partition_indexes)
         )
         size = len(partition_indexes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[OffsetFetchRequestTopic], rows: kipwire.Rows) -> None:
-        item: OffsetFetchRequestTopic
-        for item, (item.name, item.partition_indexes) in zip(items, rows):
+    def _fill(items: list[OffsetFetchRequestTopic], *columns: kipwire.Column) -> None:
+        for item, item.name, item.partition_indexes in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -118,13 +119,13 @@ class OffsetFetchRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         if self.topics is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(OffsetFetchRequestTopic, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(OffsetFetchRequestTopic, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

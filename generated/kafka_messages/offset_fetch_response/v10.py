@@ -86,28 +86,28 @@ class OffsetFetchResponsePartitions(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
         if self.metadata is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             metadata = encode_text(self.metadata)
             size = len(metadata) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(metadata)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(metadata)
         packed = pack_hx(self.error_code)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[OffsetFetchResponsePartitions], rows: kipwire.Rows) -> None:
-        item: OffsetFetchResponsePartitions
-        for item, (
+    def _fill(items: list[OffsetFetchResponsePartitions], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.partition_index,
             item.committed_offset,
             item.committed_leader_epoch,
             item.metadata,
             item.error_code,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -142,10 +142,10 @@ class OffsetFetchResponseTopics(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(OffsetFetchResponsePartitions, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(OffsetFetchResponsePartitions, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class OffsetFetchResponseGroup(kipwire.FlexibleStruct):
@@ -187,14 +187,14 @@ class OffsetFetchResponseGroup(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
-        write_compact_structs(OffsetFetchResponseTopics, self.topics, add)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
+        write_compact_structs(OffsetFetchResponseTopics, self.topics, parts)
         packed = pack_hx(self.error_code)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class OffsetFetchResponse(kipwire.FlexibleMessage):
@@ -233,7 +233,7 @@ class OffsetFetchResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(OffsetFetchResponseGroup, self.groups, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(OffsetFetchResponseGroup, self.groups, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -61,16 +61,16 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iq(self.partition_index, self.committed_offset))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iq(self.partition_index, self.committed_offset))
         if self.metadata is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             metadata = encode_text(self.metadata)
             size = len(metadata)
-            add(pack_h(size))
-            add(metadata)
-        add(pack_h(self.error_code))
+            parts.append(pack_h(size))
+            parts.append(metadata)
+        parts.append(pack_h(self.error_code))
 
 
 class OffsetFetchResponseTopic(kipwire.Struct):
@@ -105,12 +105,12 @@ class OffsetFetchResponseTopic(kipwire.Struct):
         self.partitions, pos = read_structs(OffsetFetchResponsePartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(OffsetFetchResponsePartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(OffsetFetchResponsePartition, self.partitions, parts)
 
 
 class OffsetFetchResponse(kipwire.Message):
@@ -150,6 +150,6 @@ class OffsetFetchResponse(kipwire.Message):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(OffsetFetchResponseTopic, self.topics, add)
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(OffsetFetchResponseTopic, self.topics, parts)
+        parts.append(pack_h(self.error_code))

@@ -72,16 +72,16 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
         if self.metadata is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             metadata = encode_text(self.metadata)
             size = len(metadata)
-            add(pack_h(size))
-            add(metadata)
-        add(pack_h(self.error_code))
+            parts.append(pack_h(size))
+            parts.append(metadata)
+        parts.append(pack_h(self.error_code))
 
 
 class OffsetFetchResponseTopic(kipwire.Struct):
@@ -116,12 +116,12 @@ class OffsetFetchResponseTopic(kipwire.Struct):
         self.partitions, pos = read_structs(OffsetFetchResponsePartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(OffsetFetchResponsePartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(OffsetFetchResponsePartition, self.partitions, parts)
 
 
 class OffsetFetchResponse(kipwire.Message):
@@ -167,7 +167,7 @@ class OffsetFetchResponse(kipwire.Message):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(OffsetFetchResponseTopic, self.topics, add)
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(OffsetFetchResponseTopic, self.topics, parts)
+        parts.append(pack_h(self.error_code))

@@ -47,8 +47,8 @@ class OffsetForLeaderPartition(kipwire.Struct):
         pos += 12
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iii(self.partition, self.current_leader_epoch, self.leader_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iii(self.partition, self.current_leader_epoch, self.leader_epoch))
 
     @staticmethod
     def _fill(items: list[OffsetForLeaderPartition], rows: kipwire.Rows) -> None:
@@ -87,12 +87,12 @@ class OffsetForLeaderTopic(kipwire.Struct):
         self.partitions, pos = read_structs(OffsetForLeaderPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        write_structs(OffsetForLeaderPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        write_structs(OffsetForLeaderPartition, self.partitions, parts)
 
 
 class OffsetForLeaderEpochRequest(kipwire.Message):
@@ -124,5 +124,5 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
         self.topics, pos = read_structs(OffsetForLeaderTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(OffsetForLeaderTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(OffsetForLeaderTopic, self.topics, parts)

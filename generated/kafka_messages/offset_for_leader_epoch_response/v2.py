@@ -53,8 +53,8 @@ class EpochEndOffset(kipwire.Struct):
         pos += 18
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_hiiq(self.error_code, self.partition, self.leader_epoch, self.end_offset))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_hiiq(self.error_code, self.partition, self.leader_epoch, self.end_offset))
 
     @staticmethod
     def _fill(items: list[EpochEndOffset], rows: kipwire.Rows) -> None:
@@ -93,12 +93,12 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
         self.partitions, pos = read_structs(EpochEndOffset, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        write_structs(EpochEndOffset, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        write_structs(EpochEndOffset, self.partitions, parts)
 
 
 class OffsetForLeaderEpochResponse(kipwire.Message):
@@ -135,6 +135,6 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
         self.topics, pos = read_structs(OffsetForLeaderTopicResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(OffsetForLeaderTopicResult, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(OffsetForLeaderTopicResult, self.topics, parts)

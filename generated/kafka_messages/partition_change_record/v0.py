@@ -103,10 +103,10 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_i16sx(self.partition_id, self.topic_id.bytes)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -164,60 +164,54 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
         parts: list[bytes]
         if self.isr is not None:
             parts = []
-            add = parts.append
             if self.isr is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
-                isr = self.isr if type(self.isr) is list else as_list(self.isr)
+                isr = isr if type(isr := self.isr) is list else as_list(isr)
                 size = len(isr) + 1
-                add(ONE_BYTE[size] if size < 128 else write_size(size))
-                add(PACK_INT32[len(isr)](*isr))
+                parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+                parts.append(PACK_INT32[len(isr)](*isr))
             fields.append((0, b"".join(parts)))
         if self.leader != -2:
-            parts = []
-            add = parts.append
-            add(pack_i(self.leader))
-            fields.append((1, b"".join(parts)))
+            fields.append((1, pack_i(self.leader)))
         if self.replicas is not None:
             parts = []
-            add = parts.append
             if self.replicas is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
-                replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+                replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
                 size = len(replicas) + 1
-                add(ONE_BYTE[size] if size < 128 else write_size(size))
-                add(PACK_INT32[len(replicas)](*replicas))
+                parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+                parts.append(PACK_INT32[len(replicas)](*replicas))
             fields.append((2, b"".join(parts)))
         if self.removing_replicas is not None:
             parts = []
-            add = parts.append
             if self.removing_replicas is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 removing_replicas = (
-                    self.removing_replicas if type(self.removing_replicas) is list else as_list(self.removing_replicas)
+                    removing_replicas
+                    if type(removing_replicas := self.removing_replicas) is list
+                    else as_list(removing_replicas)
                 )
                 size = len(removing_replicas) + 1
-                add(ONE_BYTE[size] if size < 128 else write_size(size))
-                add(PACK_INT32[len(removing_replicas)](*removing_replicas))
+                parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+                parts.append(PACK_INT32[len(removing_replicas)](*removing_replicas))
             fields.append((3, b"".join(parts)))
         if self.adding_replicas is not None:
             parts = []
-            add = parts.append
             if self.adding_replicas is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 adding_replicas = (
-                    self.adding_replicas if type(self.adding_replicas) is list else as_list(self.adding_replicas)
+                    adding_replicas
+                    if type(adding_replicas := self.adding_replicas) is list
+                    else as_list(adding_replicas)
                 )
                 size = len(adding_replicas) + 1
-                add(ONE_BYTE[size] if size < 128 else write_size(size))
-                add(PACK_INT32[len(adding_replicas)](*adding_replicas))
+                parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+                parts.append(PACK_INT32[len(adding_replicas)](*adding_replicas))
             fields.append((4, b"".join(parts)))
         if self.leader_recovery_state != -1:
-            parts = []
-            add = parts.append
-            add(pack_b(self.leader_recovery_state))
-            fields.append((5, b"".join(parts)))
+            fields.append((5, pack_b(self.leader_recovery_state)))
         return fields

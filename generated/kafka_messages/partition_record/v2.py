@@ -148,33 +148,37 @@ class PartitionRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+    def _write(self, parts: list[bytes]) -> None:
+        replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
         size = len(replicas) + 1
-        add(pack_i16s(self.partition_id, self.topic_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(replicas)](*replicas))
-        isr = self.isr if type(self.isr) is list else as_list(self.isr)
+        parts.append(pack_i16s(self.partition_id, self.topic_id.bytes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(replicas)](*replicas))
+        isr = isr if type(isr := self.isr) is list else as_list(isr)
         size = len(isr) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(isr)](*isr))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(isr)](*isr))
         removing_replicas = (
-            self.removing_replicas if type(self.removing_replicas) is list else as_list(self.removing_replicas)
+            removing_replicas
+            if type(removing_replicas := self.removing_replicas) is list
+            else as_list(removing_replicas)
         )
         size = len(removing_replicas) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(removing_replicas)](*removing_replicas))
-        adding_replicas = self.adding_replicas if type(self.adding_replicas) is list else as_list(self.adding_replicas)
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(removing_replicas)](*removing_replicas))
+        adding_replicas = (
+            adding_replicas if type(adding_replicas := self.adding_replicas) is list else as_list(adding_replicas)
+        )
         size = len(adding_replicas) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(adding_replicas)](*adding_replicas))
-        directories = self.directories if type(self.directories) is list else as_list(self.directories)
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(adding_replicas)](*adding_replicas))
+        directories = directories if type(directories := self.directories) is list else as_list(directories)
         size = len(directories) + 1
-        add(pack_iii(self.leader, self.leader_epoch, self.partition_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_uuids(directories))
+        parts.append(pack_iii(self.leader, self.leader_epoch, self.partition_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_uuids(directories))
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -208,36 +212,31 @@ class PartitionRecord(kipwire.FlexibleMessage):
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
         if self.leader_recovery_state != 0:
-            parts = []
-            add = parts.append
-            add(pack_b(self.leader_recovery_state))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_b(self.leader_recovery_state)))
         if self.eligible_leader_replicas is not None:
             parts = []
-            add = parts.append
             if self.eligible_leader_replicas is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 eligible_leader_replicas = (
-                    self.eligible_leader_replicas
-                    if type(self.eligible_leader_replicas) is list
-                    else as_list(self.eligible_leader_replicas)
+                    eligible_leader_replicas
+                    if type(eligible_leader_replicas := self.eligible_leader_replicas) is list
+                    else as_list(eligible_leader_replicas)
                 )
                 size = len(eligible_leader_replicas) + 1
-                add(ONE_BYTE[size] if size < 128 else write_size(size))
-                add(PACK_INT32[len(eligible_leader_replicas)](*eligible_leader_replicas))
+                parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+                parts.append(PACK_INT32[len(eligible_leader_replicas)](*eligible_leader_replicas))
             fields.append((1, b"".join(parts)))
         if self.last_known_elr is not None:
             parts = []
-            add = parts.append
             if self.last_known_elr is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 last_known_elr = (
-                    self.last_known_elr if type(self.last_known_elr) is list else as_list(self.last_known_elr)
+                    last_known_elr if type(last_known_elr := self.last_known_elr) is list else as_list(last_known_elr)
                 )
                 size = len(last_known_elr) + 1
-                add(ONE_BYTE[size] if size < 128 else write_size(size))
-                add(PACK_INT32[len(last_known_elr)](*last_known_elr))
+                parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+                parts.append(PACK_INT32[len(last_known_elr)](*last_known_elr))
             fields.append((2, b"".join(parts)))
         return fields

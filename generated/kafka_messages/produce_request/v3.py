@@ -52,15 +52,15 @@ class PartitionProduceData(kipwire.Struct):
             self.records, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.index))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.index))
         if self.records is None:
-            add(pack_i(-1))
+            parts.append(pack_i(-1))
         else:
-            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            records = records if type(records := self.records) is bytes else as_bytes(records)
             size = len(records)
-            add(pack_i(size))
-            add(records)
+            parts.append(pack_i(size))
+            parts.append(records)
 
 
 class TopicProduceData(kipwire.Struct):
@@ -93,12 +93,12 @@ class TopicProduceData(kipwire.Struct):
         self.partition_data, pos = read_structs(PartitionProduceData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(PartitionProduceData, self.partition_data, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(PartitionProduceData, self.partition_data, parts)
 
 
 class ProduceRequest(kipwire.Message):
@@ -161,13 +161,13 @@ class ProduceRequest(kipwire.Message):
         self.topic_data, pos = read_structs(TopicProduceData, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.transactional_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id)
-            add(pack_h(size))
-            add(transactional_id)
-        add(pack_hi(self.acks, self.timeout_ms))
-        write_structs(TopicProduceData, self.topic_data, add)
+            parts.append(pack_h(size))
+            parts.append(transactional_id)
+        parts.append(pack_hi(self.acks, self.timeout_ms))
+        write_structs(TopicProduceData, self.topic_data, parts)

@@ -60,22 +60,22 @@ class PartitionProduceData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.index))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.index))
         if self.records is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            records = records if type(records := self.records) is bytes else as_bytes(records)
             size = len(records) + 1
             if size < 128:
-                add(ONE_BYTE[size])
+                parts.append(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                parts.append(ONE_BYTE[size & 127 | 128])
+                parts.append(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(records)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+                parts.append(write_size(size))
+            parts.append(records)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopicProduceData(kipwire.FlexibleStruct):
@@ -110,13 +110,13 @@ class TopicProduceData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(PartitionProduceData, self.partition_data, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(PartitionProduceData, self.partition_data, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ProduceRequest(kipwire.FlexibleMessage):
@@ -181,14 +181,14 @@ class ProduceRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.transactional_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(transactional_id)
-        add(pack_hi(self.acks, self.timeout_ms))
-        write_compact_structs(TopicProduceData, self.topic_data, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(transactional_id)
+        parts.append(pack_hi(self.acks, self.timeout_ms))
+        write_compact_structs(TopicProduceData, self.topic_data, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

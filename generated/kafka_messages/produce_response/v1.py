@@ -46,8 +46,8 @@ class PartitionProduceResponse(kipwire.Struct):
         pos += 14
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihq(self.index, self.error_code, self.base_offset))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ihq(self.index, self.error_code, self.base_offset))
 
     @staticmethod
     def _fill(items: list[PartitionProduceResponse], rows: kipwire.Rows) -> None:
@@ -88,12 +88,12 @@ class TopicProduceResponse(kipwire.Struct):
         self.partition_responses, pos = read_structs(PartitionProduceResponse, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(PartitionProduceResponse, self.partition_responses, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(PartitionProduceResponse, self.partition_responses, parts)
 
 
 class ProduceResponse(kipwire.Message):
@@ -133,6 +133,6 @@ class ProduceResponse(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(TopicProduceResponse, self.responses, add)
-        add(pack_i(self.throttle_time_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(TopicProduceResponse, self.responses, parts)
+        parts.append(pack_i(self.throttle_time_ms))

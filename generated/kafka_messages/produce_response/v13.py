@@ -69,21 +69,20 @@ class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.batch_index))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.batch_index))
         if self.batch_index_error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             batch_index_error_message = encode_text(self.batch_index_error_message)
             size = len(batch_index_error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(batch_index_error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(batch_index_error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[BatchIndexAndErrorMessage], rows: kipwire.Rows) -> None:
-        item: BatchIndexAndErrorMessage
-        for item, (item.batch_index, item.batch_index_error_message) in zip(items, rows):
+    def _fill(items: list[BatchIndexAndErrorMessage], *columns: kipwire.Column) -> None:
+        for item, item.batch_index, item.batch_index_error_message in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -113,9 +112,9 @@ class LeaderIdAndEpoch(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iix(self.leader_id, self.leader_epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class PartitionProduceResponse(kipwire.FlexibleStruct):
@@ -196,18 +195,20 @@ class PartitionProduceResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihqqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset))
-        write_compact_structs(BatchIndexAndErrorMessage, self.record_errors, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
+            pack_ihqqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset)
+        )
+        write_compact_structs(BatchIndexAndErrorMessage, self.record_errors, parts)
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -221,8 +222,7 @@ class PartitionProduceResponse(kipwire.FlexibleStruct):
         parts: list[bytes]
         if self._lazy_current_leader is not DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
-            add = parts.append
-            write_struct(LeaderIdAndEpoch, self.current_leader, add)
+            write_struct(LeaderIdAndEpoch, self.current_leader, parts)
             fields.append((0, b"".join(parts)))
         return fields
 
@@ -260,10 +260,10 @@ class TopicProduceResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(PartitionProduceResponse, self.partition_responses, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionProduceResponse, self.partition_responses, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
@@ -311,26 +311,25 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(pack_i(self.node_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
-        add(pack_i(self.port))
+        parts.append(pack_i(self.node_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
+        parts.append(pack_i(self.port))
         if self.rack is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[NodeEndpoint], rows: kipwire.Rows) -> None:
-        item: NodeEndpoint
-        for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
+    def _fill(items: list[NodeEndpoint], *columns: kipwire.Column) -> None:
+        for item, item.node_id, item.host, item.port, item.rack in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -384,11 +383,11 @@ class ProduceResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TopicProduceResponse, self.responses, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TopicProduceResponse, self.responses, parts)
         packed = pack_ix(self.throttle_time_ms)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -402,9 +401,8 @@ class ProduceResponse(kipwire.FlexibleMessage):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.node_endpoints != [] and not is_empty(self.node_endpoints):
+        if self.node_endpoints or not is_empty(self.node_endpoints):
             parts = []
-            add = parts.append
-            write_compact_structs(NodeEndpoint, self.node_endpoints, add)
+            write_compact_structs(NodeEndpoint, self.node_endpoints, parts)
             fields.append((0, b"".join(parts)))
         return fields

@@ -52,15 +52,15 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             self.batch_index_error_message, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.batch_index))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.batch_index))
         if self.batch_index_error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             batch_index_error_message = encode_text(self.batch_index_error_message)
             size = len(batch_index_error_message)
-            add(pack_h(size))
-            add(batch_index_error_message)
+            parts.append(pack_h(size))
+            parts.append(batch_index_error_message)
 
 
 class PartitionProduceResponse(kipwire.Struct):
@@ -133,16 +133,18 @@ class PartitionProduceResponse(kipwire.Struct):
             self.error_message, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihqqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset))
-        write_structs(BatchIndexAndErrorMessage, self.record_errors, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
+            pack_ihqqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset)
+        )
+        write_structs(BatchIndexAndErrorMessage, self.record_errors, parts)
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
+            parts.append(pack_h(size))
+            parts.append(error_message)
 
 
 class TopicProduceResponse(kipwire.Struct):
@@ -177,12 +179,12 @@ class TopicProduceResponse(kipwire.Struct):
         self.partition_responses, pos = read_structs(PartitionProduceResponse, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(PartitionProduceResponse, self.partition_responses, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(PartitionProduceResponse, self.partition_responses, parts)
 
 
 class ProduceResponse(kipwire.Message):
@@ -222,6 +224,6 @@ class ProduceResponse(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(TopicProduceResponse, self.responses, add)
-        add(pack_i(self.throttle_time_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(TopicProduceResponse, self.responses, parts)
+        parts.append(pack_i(self.throttle_time_ms))

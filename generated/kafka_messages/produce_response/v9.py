@@ -56,21 +56,20 @@ class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.batch_index))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.batch_index))
         if self.batch_index_error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             batch_index_error_message = encode_text(self.batch_index_error_message)
             size = len(batch_index_error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(batch_index_error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(batch_index_error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[BatchIndexAndErrorMessage], rows: kipwire.Rows) -> None:
-        item: BatchIndexAndErrorMessage
-        for item, (item.batch_index, item.batch_index_error_message) in zip(items, rows):
+    def _fill(items: list[BatchIndexAndErrorMessage], *columns: kipwire.Column) -> None:
+        for item, item.batch_index, item.batch_index_error_message in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -147,17 +146,19 @@ class PartitionProduceResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ihqqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset))
-        write_compact_structs(BatchIndexAndErrorMessage, self.record_errors, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
+            pack_ihqqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset)
+        )
+        write_compact_structs(BatchIndexAndErrorMessage, self.record_errors, parts)
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopicProduceResponse(kipwire.FlexibleStruct):
@@ -194,13 +195,13 @@ class TopicProduceResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        write_compact_structs(PartitionProduceResponse, self.partition_responses, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        write_compact_structs(PartitionProduceResponse, self.partition_responses, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ProduceResponse(kipwire.FlexibleMessage):
@@ -243,7 +244,7 @@ class ProduceResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TopicProduceResponse, self.responses, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TopicProduceResponse, self.responses, parts)
         packed = pack_ix(self.throttle_time_ms)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

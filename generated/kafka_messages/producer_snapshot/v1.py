@@ -82,8 +82,8 @@ class ProducerEntry(kipwire.Struct):
         pos += 46
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_qhiqiqiq(
                 self.producer_id,
                 self.epoch,
@@ -143,6 +143,6 @@ class ProducerSnapshot(kipwire.Message):
         self.producer_entries, pos = read_structs(ProducerEntry, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_I(self.crc))
-        write_structs(ProducerEntry, self.producer_entries, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_I(self.crc))
+        write_structs(ProducerEntry, self.producer_entries, parts)

@@ -87,20 +87,20 @@ class PushTelemetryRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        metrics = self.metrics if type(self.metrics) is bytes else as_bytes(self.metrics)
+    def _write(self, parts: list[bytes]) -> None:
+        metrics = metrics if type(metrics := self.metrics) is bytes else as_bytes(metrics)
         size = len(metrics) + 1
-        add(
+        parts.append(
             pack_16siBb(
                 self.client_instance_id.bytes, self.subscription_id, BOOL_BYTE[self.terminating], self.compression_type
             )
         )
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(metrics)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(metrics)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -40,9 +40,9 @@ class Voter(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_ix(self.voter_id)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[Voter], rows: kipwire.Rows) -> None:
@@ -116,14 +116,14 @@ class QuorumStateData(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         cluster_id = encode_text(self.cluster_id)
         size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-        add(pack_iiiq(self.leader_id, self.leader_epoch, self.voted_id, self.applied_offset))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(cluster_id)
+        parts.append(pack_iiiq(self.leader_id, self.leader_epoch, self.voted_id, self.applied_offset))
         if self.current_voters is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(Voter, self.current_voters, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(Voter, self.current_voters, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -69,22 +69,21 @@ class BrokerEndpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hhx(self.port, self.security_protocol)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[BrokerEndpoint], rows: kipwire.Rows) -> None:
-        item: BrokerEndpoint
-        for item, (item.name, item.host, item.port, item.security_protocol) in zip(items, rows):
+    def _fill(items: list[BrokerEndpoint], *columns: kipwire.Column) -> None:
+        for item, item.name, item.host, item.port, item.security_protocol in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -122,18 +121,17 @@ class BrokerFeature(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[BrokerFeature], rows: kipwire.Rows) -> None:
-        item: BrokerFeature
-        for item, (item.name, item.min_supported_version, item.max_supported_version) in zip(items, rows):
+    def _fill(items: list[BrokerFeature], *columns: kipwire.Column) -> None:
+        for item, item.name, item.min_supported_version, item.max_supported_version in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -226,20 +224,20 @@ class RegisterBrokerRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_iB16sq(
                 self.broker_id, BOOL_BYTE[self.is_migrating_zk_broker], self.incarnation_id.bytes, self.broker_epoch
             )
         )
-        write_compact_structs(BrokerEndpoint, self.end_points, add)
-        write_compact_structs(BrokerFeature, self.features, add)
+        write_compact_structs(BrokerEndpoint, self.end_points, parts)
+        write_compact_structs(BrokerFeature, self.features, parts)
         if self.rack is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack)
         packed = pack_BBx(BOOL_BYTE[self.fenced], BOOL_BYTE[self.in_controlled_shutdown])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -67,22 +67,21 @@ class ControllerEndpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hhx(self.port, self.security_protocol)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ControllerEndpoint], rows: kipwire.Rows) -> None:
-        item: ControllerEndpoint
-        for item, (item.name, item.host, item.port, item.security_protocol) in zip(items, rows):
+    def _fill(items: list[ControllerEndpoint], *columns: kipwire.Column) -> None:
+        for item, item.name, item.host, item.port, item.security_protocol in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -120,18 +119,17 @@ class ControllerFeature(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ControllerFeature], rows: kipwire.Rows) -> None:
-        item: ControllerFeature
-        for item, (item.name, item.min_supported_version, item.max_supported_version) in zip(items, rows):
+    def _fill(items: list[ControllerFeature], *columns: kipwire.Column) -> None:
+        for item, item.name, item.min_supported_version, item.max_supported_version in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -191,8 +189,8 @@ class RegisterControllerRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i16sB(self.controller_id, self.incarnation_id.bytes, BOOL_BYTE[self.zk_migration_ready]))
-        write_compact_structs(ControllerEndpoint, self.end_points, add)
-        write_compact_structs(ControllerFeature, self.features, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i16sB(self.controller_id, self.incarnation_id.bytes, BOOL_BYTE[self.zk_migration_ready]))
+        write_compact_structs(ControllerEndpoint, self.end_points, parts)
+        write_compact_structs(ControllerFeature, self.features, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

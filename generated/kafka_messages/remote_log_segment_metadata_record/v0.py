@@ -69,13 +69,13 @@ class TopicIdPartitionEntry(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_16six(self.id.bytes, self.partition)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class RemoteLogSegmentIdEntry(kipwire.FlexibleStruct):
@@ -105,10 +105,10 @@ class RemoteLogSegmentIdEntry(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_struct(TopicIdPartitionEntry, self.topic_id_partition, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_struct(TopicIdPartitionEntry, self.topic_id_partition, parts)
         packed = pack_16sx(self.id.bytes)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
@@ -136,9 +136,9 @@ class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqx(self.leader_epoch, self.offset)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[SegmentLeaderEpochEntry], rows: kipwire.Rows) -> None:
@@ -251,33 +251,33 @@ class RemoteLogSegmentMetadataRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_struct(RemoteLogSegmentIdEntry, self.remote_log_segment_id, add)
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        write_struct(RemoteLogSegmentIdEntry, self.remote_log_segment_id, parts)
+        parts.append(
             pack_qqiqq(
                 self.start_offset, self.end_offset, self.broker_id, self.max_timestamp_ms, self.event_timestamp_ms
             )
         )
-        write_compact_structs(SegmentLeaderEpochEntry, self.segment_leader_epochs, add)
-        add(pack_i(self.segment_size_in_bytes))
+        write_compact_structs(SegmentLeaderEpochEntry, self.segment_leader_epochs, parts)
+        parts.append(pack_i(self.segment_size_in_bytes))
         if self.custom_metadata is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             custom_metadata = (
-                self.custom_metadata if type(self.custom_metadata) is bytes else as_bytes(self.custom_metadata)
+                custom_metadata if type(custom_metadata := self.custom_metadata) is bytes else as_bytes(custom_metadata)
             )
             size = len(custom_metadata) + 1
             if size < 128:
-                add(ONE_BYTE[size])
+                parts.append(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                parts.append(ONE_BYTE[size & 127 | 128])
+                parts.append(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(custom_metadata)
+                parts.append(write_size(size))
+            parts.append(custom_metadata)
         packed = pack_bx(self.remote_log_segment_state)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -290,10 +290,6 @@ class RemoteLogSegmentMetadataRecord(kipwire.FlexibleMessage):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.txn_index_empty != False:
-            parts = []
-            add = parts.append
-            add(pack_B(BOOL_BYTE[self.txn_index_empty]))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_B(BOOL_BYTE[self.txn_index_empty])))
         return fields

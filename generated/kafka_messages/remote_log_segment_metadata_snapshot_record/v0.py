@@ -50,9 +50,9 @@ class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqx(self.leader_epoch, self.offset)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[SegmentLeaderEpochEntry], rows: kipwire.Rows) -> None:
@@ -167,8 +167,8 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_16sqqiqq(
                 self.segment_id.bytes,
                 self.start_offset,
@@ -178,26 +178,26 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.FlexibleMessage):
                 self.event_timestamp_ms,
             )
         )
-        write_compact_structs(SegmentLeaderEpochEntry, self.segment_leader_epochs, add)
-        add(pack_i(self.segment_size_in_bytes))
+        write_compact_structs(SegmentLeaderEpochEntry, self.segment_leader_epochs, parts)
+        parts.append(pack_i(self.segment_size_in_bytes))
         if self.custom_metadata is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             custom_metadata = (
-                self.custom_metadata if type(self.custom_metadata) is bytes else as_bytes(self.custom_metadata)
+                custom_metadata if type(custom_metadata := self.custom_metadata) is bytes else as_bytes(custom_metadata)
             )
             size = len(custom_metadata) + 1
             if size < 128:
-                add(ONE_BYTE[size])
+                parts.append(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                parts.append(ONE_BYTE[size & 127 | 128])
+                parts.append(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(custom_metadata)
+                parts.append(write_size(size))
+            parts.append(custom_metadata)
         packed = pack_bx(self.remote_log_segment_state)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -210,10 +210,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.FlexibleMessage):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.txn_index_empty != False:
-            parts = []
-            add = parts.append
-            add(pack_B(BOOL_BYTE[self.txn_index_empty]))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_B(BOOL_BYTE[self.txn_index_empty])))
         return fields

@@ -61,13 +61,13 @@ class TopicIdPartitionEntry(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_16six(self.id.bytes, self.partition)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class RemoteLogSegmentIdEntry(kipwire.FlexibleStruct):
@@ -97,10 +97,10 @@ class RemoteLogSegmentIdEntry(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_struct(TopicIdPartitionEntry, self.topic_id_partition, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_struct(TopicIdPartitionEntry, self.topic_id_partition, parts)
         packed = pack_16sx(self.id.bytes)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class RemoteLogSegmentMetadataUpdateRecord(kipwire.FlexibleMessage):
@@ -173,23 +173,23 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_struct(RemoteLogSegmentIdEntry, self.remote_log_segment_id, add)
-        add(pack_iq(self.broker_id, self.event_timestamp_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        write_struct(RemoteLogSegmentIdEntry, self.remote_log_segment_id, parts)
+        parts.append(pack_iq(self.broker_id, self.event_timestamp_ms))
         if self.custom_metadata is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             custom_metadata = (
-                self.custom_metadata if type(self.custom_metadata) is bytes else as_bytes(self.custom_metadata)
+                custom_metadata if type(custom_metadata := self.custom_metadata) is bytes else as_bytes(custom_metadata)
             )
             size = len(custom_metadata) + 1
             if size < 128:
-                add(ONE_BYTE[size])
+                parts.append(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                parts.append(ONE_BYTE[size & 127 | 128])
+                parts.append(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(custom_metadata)
+                parts.append(write_size(size))
+            parts.append(custom_metadata)
         packed = pack_bx(self.remote_log_segment_state)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -56,13 +56,13 @@ class TopicIdPartitionEntry(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         packed = pack_16six(self.id.bytes, self.partition)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class RemotePartitionDeleteMetadataRecord(kipwire.FlexibleMessage):
@@ -113,7 +113,7 @@ class RemotePartitionDeleteMetadataRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_struct(TopicIdPartitionEntry, self.topic_id_partition, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_struct(TopicIdPartitionEntry, self.topic_id_partition, parts)
         packed = pack_iqbx(self.broker_id, self.event_timestamp_ms, self.remote_partition_delete_state)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -42,9 +42,9 @@ class RemoveDelegationTokenRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         token_id = encode_text(self.token_id)
         size = len(token_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(token_id)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(token_id)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

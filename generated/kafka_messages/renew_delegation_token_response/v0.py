@@ -53,5 +53,5 @@ class RenewDelegationTokenResponse(kipwire.Message):
         pos += 14
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_hqi(self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_hqi(self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms))

@@ -49,5 +49,5 @@ class RequestHeader(kipwire.Message):
         pos += 8
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))

@@ -68,12 +68,12 @@ class RequestHeader(kipwire.Message):
             self.client_id, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))
         if self.client_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             client_id = encode_text(self.client_id)
             size = len(client_id)
-            add(pack_h(size))
-            add(client_id)
+            parts.append(pack_h(size))
+            parts.append(client_id)

@@ -70,13 +70,13 @@ class RequestHeader(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))
         if self.client_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             client_id = encode_text(self.client_id)
             size = len(client_id)
-            add(pack_h(size))
-            add(client_id)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(pack_h(size))
+            parts.append(client_id)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

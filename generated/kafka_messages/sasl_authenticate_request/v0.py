@@ -46,8 +46,8 @@ class SaslAuthenticateRequest(kipwire.Message):
         self.auth_bytes, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        auth_bytes = self.auth_bytes if type(self.auth_bytes) is bytes else as_bytes(self.auth_bytes)
+    def _write(self, parts: list[bytes]) -> None:
+        auth_bytes = auth_bytes if type(auth_bytes := self.auth_bytes) is bytes else as_bytes(auth_bytes)
         size = len(auth_bytes)
-        add(pack_i(size))
-        add(auth_bytes)
+        parts.append(pack_i(size))
+        parts.append(auth_bytes)

@@ -53,15 +53,15 @@ class SaslAuthenticateRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        auth_bytes = self.auth_bytes if type(self.auth_bytes) is bytes else as_bytes(self.auth_bytes)
+    def _write(self, parts: list[bytes]) -> None:
+        auth_bytes = auth_bytes if type(auth_bytes := self.auth_bytes) is bytes else as_bytes(auth_bytes)
         size = len(auth_bytes) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(auth_bytes)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(auth_bytes)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -78,17 +78,17 @@ class SaslAuthenticateResponse(kipwire.Message):
         pos += 8
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-            add(pack_h(size))
-            add(error_message)
-        auth_bytes = self.auth_bytes if type(self.auth_bytes) is bytes else as_bytes(self.auth_bytes)
+            parts.append(pack_h(size))
+            parts.append(error_message)
+        auth_bytes = auth_bytes if type(auth_bytes := self.auth_bytes) is bytes else as_bytes(auth_bytes)
         size = len(auth_bytes)
-        add(pack_i(size))
-        add(auth_bytes)
-        add(pack_q(self.session_lifetime_ms))
+        parts.append(pack_i(size))
+        parts.append(auth_bytes)
+        parts.append(pack_q(self.session_lifetime_ms))

@@ -47,8 +47,8 @@ class SaslHandshakeRequest(kipwire.Message):
         self.mechanism, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         mechanism = encode_text(self.mechanism)
         size = len(mechanism)
-        add(pack_h(size))
-        add(mechanism)
+        parts.append(pack_h(size))
+        parts.append(mechanism)

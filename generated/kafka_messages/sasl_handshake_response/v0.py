@@ -53,6 +53,6 @@ class SaslHandshakeResponse(kipwire.Message):
         self.mechanisms, pos = read_texts(data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
-        write_texts(self.mechanisms, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
+        write_texts(self.mechanisms, parts)

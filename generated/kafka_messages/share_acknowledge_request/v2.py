@@ -61,20 +61,21 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         acknowledge_types = (
-            self.acknowledge_types if type(self.acknowledge_types) is list else as_list(self.acknowledge_types)
+            acknowledge_types
+            if type(acknowledge_types := self.acknowledge_types) is list
+            else as_list(acknowledge_types)
         )
         size = len(acknowledge_types) + 1
-        add(pack_qq(self.first_offset, self.last_offset))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT8[len(acknowledge_types)](*acknowledge_types))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_qq(self.first_offset, self.last_offset))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT8[len(acknowledge_types)](*acknowledge_types))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AcknowledgementBatch], rows: kipwire.Rows) -> None:
-        item: AcknowledgementBatch
-        for item, (item.first_offset, item.last_offset, item.acknowledge_types) in zip(items, rows):
+    def _fill(items: list[AcknowledgementBatch], *columns: kipwire.Column) -> None:
+        for item, item.first_offset, item.last_offset, item.acknowledge_types in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -108,10 +109,10 @@ class AcknowledgePartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.partition_index))
-        write_compact_structs(AcknowledgementBatch, self.acknowledgement_batches, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.partition_index))
+        write_compact_structs(AcknowledgementBatch, self.acknowledgement_batches, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class AcknowledgeTopic(kipwire.FlexibleStruct):
@@ -141,10 +142,10 @@ class AcknowledgeTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(AcknowledgePartition, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(AcknowledgePartition, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ShareAcknowledgeRequest(kipwire.FlexibleMessage):
@@ -221,21 +222,21 @@ class ShareAcknowledgeRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.group_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             group_id = encode_text(self.group_id)
             size = len(group_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(group_id)
         if self.member_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             member_id = encode_text(self.member_id)
             size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-        add(pack_iB(self.share_session_epoch, BOOL_BYTE[self.is_renew_ack]))
-        write_compact_structs(AcknowledgeTopic, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(member_id)
+        parts.append(pack_iB(self.share_session_epoch, BOOL_BYTE[self.is_renew_ack]))
+        write_compact_structs(AcknowledgeTopic, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -61,20 +61,21 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         acknowledge_types = (
-            self.acknowledge_types if type(self.acknowledge_types) is list else as_list(self.acknowledge_types)
+            acknowledge_types
+            if type(acknowledge_types := self.acknowledge_types) is list
+            else as_list(acknowledge_types)
         )
         size = len(acknowledge_types) + 1
-        add(pack_qq(self.first_offset, self.last_offset))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT8[len(acknowledge_types)](*acknowledge_types))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_qq(self.first_offset, self.last_offset))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT8[len(acknowledge_types)](*acknowledge_types))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AcknowledgementBatch], rows: kipwire.Rows) -> None:
-        item: AcknowledgementBatch
-        for item, (item.first_offset, item.last_offset, item.acknowledge_types) in zip(items, rows):
+    def _fill(items: list[AcknowledgementBatch], *columns: kipwire.Column) -> None:
+        for item, item.first_offset, item.last_offset, item.acknowledge_types in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -109,10 +110,10 @@ class FetchPartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.partition_index))
-        write_compact_structs(AcknowledgementBatch, self.acknowledgement_batches, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.partition_index))
+        write_compact_structs(AcknowledgementBatch, self.acknowledgement_batches, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class FetchTopic(kipwire.FlexibleStruct):
@@ -142,10 +143,10 @@ class FetchTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(FetchPartition, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(FetchPartition, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ForgottenTopic(kipwire.FlexibleStruct):
@@ -178,13 +179,13 @@ class ForgottenTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+    def _write(self, parts: list[bytes]) -> None:
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(pack_16s(self.topic_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_16s(self.topic_id.bytes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ShareFetchRequest(kipwire.FlexibleMessage):
@@ -294,22 +295,22 @@ class ShareFetchRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.group_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             group_id = encode_text(self.group_id)
             size = len(group_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(group_id)
         if self.member_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             member_id = encode_text(self.member_id)
             size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-        add(
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(member_id)
+        parts.append(
             pack_iiiiii(
                 self.share_session_epoch,
                 self.max_wait_ms,
@@ -319,6 +320,6 @@ class ShareFetchRequest(kipwire.FlexibleMessage):
                 self.batch_size,
             )
         )
-        write_compact_structs(FetchTopic, self.topics, add)
-        write_compact_structs(ForgottenTopic, self.forgotten_topics_data, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        write_compact_structs(FetchTopic, self.topics, parts)
+        write_compact_structs(ForgottenTopic, self.forgotten_topics_data, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -63,9 +63,9 @@ class LeaderIdAndEpoch(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iix(self.leader_id, self.leader_epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class AcquiredRecords(kipwire.FlexibleStruct):
@@ -96,9 +96,9 @@ class AcquiredRecords(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_qqhx(self.first_offset, self.last_offset, self.delivery_count)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[AcquiredRecords], rows: kipwire.Rows) -> None:
@@ -197,36 +197,36 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_index, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_index, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(pack_h(self.acknowledge_error_code))
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(pack_h(self.acknowledge_error_code))
         if self.acknowledge_error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             acknowledge_error_message = encode_text(self.acknowledge_error_message)
             size = len(acknowledge_error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(acknowledge_error_message)
-        write_struct(LeaderIdAndEpoch, self.current_leader, add)
-        records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(acknowledge_error_message)
+        write_struct(LeaderIdAndEpoch, self.current_leader, parts)
+        records = records if type(records := self.records) is bytes else as_bytes(records)
         size = len(records) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(records)
-        write_compact_structs(AcquiredRecords, self.acquired_records, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(records)
+        write_compact_structs(AcquiredRecords, self.acquired_records, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ShareFetchableTopicResponse(kipwire.FlexibleStruct):
@@ -256,10 +256,10 @@ class ShareFetchableTopicResponse(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class NodeEndpoint(kipwire.FlexibleStruct):
@@ -307,26 +307,25 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(pack_i(self.node_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
-        add(pack_i(self.port))
+        parts.append(pack_i(self.node_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
+        parts.append(pack_i(self.port))
         if self.rack is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[NodeEndpoint], rows: kipwire.Rows) -> None:
-        item: NodeEndpoint
-        for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
+    def _fill(items: list[NodeEndpoint], *columns: kipwire.Column) -> None:
+        for item, item.node_id, item.host, item.port, item.rack in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -403,16 +402,16 @@ class ShareFetchResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(pack_i(self.acquisition_lock_timeout_ms))
-        write_compact_structs(ShareFetchableTopicResponse, self.responses, add)
-        write_compact_structs(NodeEndpoint, self.node_endpoints, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(pack_i(self.acquisition_lock_timeout_ms))
+        write_compact_structs(ShareFetchableTopicResponse, self.responses, parts)
+        write_compact_structs(NodeEndpoint, self.node_endpoints, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

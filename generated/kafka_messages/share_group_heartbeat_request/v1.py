@@ -105,25 +105,25 @@ class ShareGroupHeartbeatRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-        add(pack_i(self.member_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
+        parts.append(pack_i(self.member_epoch))
         if self.rack_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack_id)
         if self.subscribed_topic_names is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_texts(self.subscribed_topic_names, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_texts(self.subscribed_topic_names, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -79,21 +79,21 @@ class ShareGroupMemberMetadataValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.rack_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack_id)
         client_id = encode_text(self.client_id)
         size = len(client_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_id)
         client_host = encode_text(self.client_host)
         size = len(client_host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_host)
-        write_compact_texts(self.subscribed_topic_names, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_host)
+        write_compact_texts(self.subscribed_topic_names, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -61,17 +61,17 @@ class TopicPartitionsInfo(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(pack_16s(self.topic_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(pack_16s(self.topic_id.bytes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopicInfo(kipwire.FlexibleStruct):
@@ -104,13 +104,13 @@ class TopicInfo(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(pack_16s(self.topic_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_16s(self.topic_id.bytes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class ShareGroupStatePartitionMetadataValue(kipwire.FlexibleMessage):
@@ -163,8 +163,8 @@ class ShareGroupStatePartitionMetadataValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TopicPartitionsInfo, self.initializing_topics, add)
-        write_compact_structs(TopicPartitionsInfo, self.initialized_topics, add)
-        write_compact_structs(TopicInfo, self.deleting_topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TopicPartitionsInfo, self.initializing_topics, parts)
+        write_compact_structs(TopicPartitionsInfo, self.initialized_topics, parts)
+        write_compact_structs(TopicInfo, self.deleting_topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

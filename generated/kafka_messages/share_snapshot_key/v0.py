@@ -56,9 +56,9 @@ class ShareSnapshotKey(kipwire.Message):
         self.topic_id = uuid_from(topic_id)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
-        add(pack_16si(self.topic_id.bytes, self.partition))
+        parts.append(pack_h(size))
+        parts.append(group_id)
+        parts.append(pack_16si(self.topic_id.bytes, self.partition))

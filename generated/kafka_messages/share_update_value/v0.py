@@ -52,9 +52,9 @@ class StateBatch(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_qqbhx(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[StateBatch], rows: kipwire.Rows) -> None:
@@ -116,11 +116,11 @@ class ShareUpdateValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iiq(self.snapshot_epoch, self.leader_epoch, self.start_offset))
-        write_compact_structs(StateBatch, self.state_batches, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iiq(self.snapshot_epoch, self.leader_epoch, self.start_offset))
+        write_compact_structs(StateBatch, self.state_batches, parts)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -132,10 +132,6 @@ class ShareUpdateValue(kipwire.FlexibleMessage):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.delivery_complete_count != -1:
-            parts = []
-            add = parts.append
-            add(pack_i(self.delivery_complete_count))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_i(self.delivery_complete_count)))
         return fields

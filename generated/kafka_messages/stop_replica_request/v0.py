@@ -49,12 +49,12 @@ class StopReplicaPartitionV0(kipwire.Struct):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name)
-        add(pack_h(size))
-        add(topic_name)
-        add(pack_i(self.partition_index))
+        parts.append(pack_h(size))
+        parts.append(topic_name)
+        parts.append(pack_i(self.partition_index))
 
 
 class StopReplicaRequest(kipwire.Message):
@@ -108,6 +108,6 @@ class StopReplicaRequest(kipwire.Message):
         self.ungrouped_partitions, pos = read_structs(StopReplicaPartitionV0, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iiB(self.controller_id, self.controller_epoch, BOOL_BYTE[self.delete_partitions]))
-        write_structs(StopReplicaPartitionV0, self.ungrouped_partitions, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iiB(self.controller_id, self.controller_epoch, BOOL_BYTE[self.delete_partitions]))
+        write_structs(StopReplicaPartitionV0, self.ungrouped_partitions, parts)

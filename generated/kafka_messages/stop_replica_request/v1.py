@@ -52,17 +52,19 @@ class StopReplicaTopicV1(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
+        parts.append(pack_h(size))
+        parts.append(name)
         partition_indexes = (
-            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+            partition_indexes
+            if type(partition_indexes := self.partition_indexes) is list
+            else as_list(partition_indexes)
         )
         size = len(partition_indexes)
-        add(pack_i(size))
-        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
 
 
 class StopReplicaRequest(kipwire.Message):
@@ -119,6 +121,8 @@ class StopReplicaRequest(kipwire.Message):
         self.topics, pos = read_structs(StopReplicaTopicV1, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iiqB(self.controller_id, self.controller_epoch, self.broker_epoch, BOOL_BYTE[self.delete_partitions]))
-        write_structs(StopReplicaTopicV1, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
+            pack_iiqB(self.controller_id, self.controller_epoch, self.broker_epoch, BOOL_BYTE[self.delete_partitions])
+        )
+        write_structs(StopReplicaTopicV1, self.topics, parts)

@@ -53,9 +53,9 @@ class StopReplicaPartitionState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iiBx(self.partition_index, self.leader_epoch, BOOL_BYTE[self.delete_partition])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[StopReplicaPartitionState], rows: kipwire.Rows) -> None:
@@ -98,13 +98,13 @@ class StopReplicaTopicState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        write_compact_structs(StopReplicaPartitionState, self.partition_states, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        write_compact_structs(StopReplicaPartitionState, self.partition_states, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class StopReplicaRequest(kipwire.FlexibleMessage):
@@ -158,7 +158,7 @@ class StopReplicaRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iiq(self.controller_id, self.controller_epoch, self.broker_epoch))
-        write_compact_structs(StopReplicaTopicState, self.topic_states, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iiq(self.controller_id, self.controller_epoch, self.broker_epoch))
+        write_compact_structs(StopReplicaTopicState, self.topic_states, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -64,17 +64,17 @@ class TaskIds(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -94,18 +94,19 @@ class TaskIds(kipwire.FlexibleStruct):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.assignment_epochs != [] and not is_empty(self.assignment_epochs):
+        if self.assignment_epochs or not is_empty(self.assignment_epochs):
             parts = []
-            add = parts.append
             if self.assignment_epochs is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 assignment_epochs = (
-                    self.assignment_epochs if type(self.assignment_epochs) is list else as_list(self.assignment_epochs)
+                    assignment_epochs
+                    if type(assignment_epochs := self.assignment_epochs) is list
+                    else as_list(assignment_epochs)
                 )
                 size = len(assignment_epochs) + 1
-                add(ONE_BYTE[size] if size < 128 else write_size(size))
-                add(PACK_INT32[len(assignment_epochs)](*assignment_epochs))
+                parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+                parts.append(PACK_INT32[len(assignment_epochs)](*assignment_epochs))
             fields.append((0, b"".join(parts)))
         return fields
 
@@ -202,12 +203,12 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iib(self.member_epoch, self.previous_member_epoch, self.state))
-        write_compact_structs(TaskIds, self.active_tasks, add)
-        write_compact_structs(TaskIds, self.standby_tasks, add)
-        write_compact_structs(TaskIds, self.warmup_tasks, add)
-        write_compact_structs(TaskIds, self.active_tasks_pending_revocation, add)
-        write_compact_structs(TaskIds, self.standby_tasks_pending_revocation, add)
-        write_compact_structs(TaskIds, self.warmup_tasks_pending_revocation, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iib(self.member_epoch, self.previous_member_epoch, self.state))
+        write_compact_structs(TaskIds, self.active_tasks, parts)
+        write_compact_structs(TaskIds, self.standby_tasks, parts)
+        write_compact_structs(TaskIds, self.warmup_tasks, parts)
+        write_compact_structs(TaskIds, self.active_tasks_pending_revocation, parts)
+        write_compact_structs(TaskIds, self.standby_tasks_pending_revocation, parts)
+        write_compact_structs(TaskIds, self.warmup_tasks_pending_revocation, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -70,7 +70,7 @@ class StreamsGroupDescribeRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_texts(self.group_ids, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_texts(self.group_ids, parts)
         packed = pack_BBx(BOOL_BYTE[self.include_authorized_operations], BOOL_BYTE[self.include_topology_description])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -81,21 +81,20 @@ class KeyValue(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(key)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(key)
         value = encode_text(self.value)
         size = len(value) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(value)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(value)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[KeyValue], rows: kipwire.Rows) -> None:
-        item: KeyValue
-        for item, (item.key, item.value) in zip(items, rows):
+    def _fill(items: list[KeyValue], *columns: kipwire.Column) -> None:
+        for item, item.key, item.value in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -144,14 +143,14 @@ class TopicInfo(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_ih(self.partitions, self.replication_factor))
-        write_compact_structs(KeyValue, self.topic_configs, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_ih(self.partitions, self.replication_factor))
+        write_compact_structs(KeyValue, self.topic_configs, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Subtopology(kipwire.FlexibleStruct):
@@ -213,16 +212,16 @@ class Subtopology(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        write_compact_texts(self.source_topics, add)
-        write_compact_texts(self.repartition_sink_topics, add)
-        write_compact_structs(TopicInfo, self.state_changelog_topics, add)
-        write_compact_structs(TopicInfo, self.repartition_source_topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        write_compact_texts(self.source_topics, parts)
+        write_compact_texts(self.repartition_sink_topics, parts)
+        write_compact_structs(TopicInfo, self.state_changelog_topics, parts)
+        write_compact_structs(TopicInfo, self.repartition_source_topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Topology(kipwire.FlexibleStruct):
@@ -257,13 +256,13 @@ class Topology(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.epoch))
         if self.subtopologies is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(Subtopology, self.subtopologies, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(Subtopology, self.subtopologies, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Endpoint(kipwire.FlexibleStruct):
@@ -297,13 +296,13 @@ class Endpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hx(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class TaskOffset(kipwire.FlexibleStruct):
@@ -340,18 +339,17 @@ class TaskOffset(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
         packed = pack_iqx(self.partition, self.offset)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[TaskOffset], rows: kipwire.Rows) -> None:
-        item: TaskOffset
-        for item, (item.subtopology_id, item.partition, item.offset) in zip(items, rows):
+    def _fill(items: list[TaskOffset], *columns: kipwire.Column) -> None:
+        for item, item.subtopology_id, item.partition, item.offset in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -390,21 +388,20 @@ class TaskIds(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TaskIds], rows: kipwire.Rows) -> None:
-        item: TaskIds
-        for item, (item.subtopology_id, item.partitions) in zip(items, rows):
+    def _fill(items: list[TaskIds], *columns: kipwire.Column) -> None:
+        for item, item.subtopology_id, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -449,11 +446,11 @@ class Assignment(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TaskIds, self.active_tasks, add)
-        write_compact_structs(TaskIds, self.standby_tasks, add)
-        write_compact_structs(TaskIds, self.warmup_tasks, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TaskIds, self.active_tasks, parts)
+        write_compact_structs(TaskIds, self.standby_tasks, parts)
+        write_compact_structs(TaskIds, self.warmup_tasks, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Member(kipwire.FlexibleStruct):
@@ -605,51 +602,51 @@ class Member(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-        add(pack_i(self.member_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
+        parts.append(pack_i(self.member_epoch))
         if self.instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(instance_id)
         if self.rack_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack_id)
         client_id = encode_text(self.client_id)
         size = len(client_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_id)
         client_host = encode_text(self.client_host)
         size = len(client_host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_host)
         process_id = encode_text(self.process_id)
         size = len(process_id) + 1
-        add(pack_i(self.topology_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(process_id)
+        parts.append(pack_i(self.topology_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(process_id)
         if self.user_endpoint is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(Endpoint, self.user_endpoint, add)
-        write_compact_structs(KeyValue, self.client_tags, add)
-        write_compact_structs(TaskOffset, self.task_offsets, add)
-        write_compact_structs(TaskOffset, self.task_end_offsets, add)
-        write_struct(Assignment, self.assignment, add)
-        write_struct(Assignment, self.target_assignment, add)
+            parts.append(b"\x01")
+            write_struct(Endpoint, self.user_endpoint, parts)
+        write_compact_structs(KeyValue, self.client_tags, parts)
+        write_compact_structs(TaskOffset, self.task_offsets, parts)
+        write_compact_structs(TaskOffset, self.task_end_offsets, parts)
+        write_struct(Assignment, self.assignment, parts)
+        write_struct(Assignment, self.target_assignment, parts)
         packed = pack_Bx(BOOL_BYTE[self.is_classic])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class DescribedGroup(kipwire.FlexibleStruct):
@@ -746,32 +743,32 @@ class DescribedGroup(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         group_state = encode_text(self.group_state)
         size = len(group_state) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_state)
-        add(pack_ii(self.group_epoch, self.assignment_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_state)
+        parts.append(pack_ii(self.group_epoch, self.assignment_epoch))
         if self.topology is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(Topology, self.topology, add)
-        write_compact_structs(Member, self.members, add)
+            parts.append(b"\x01")
+            write_struct(Topology, self.topology, parts)
+        write_compact_structs(Member, self.members, parts)
         packed = pack_ix(self.authorized_operations)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class StreamsGroupDescribeResponse(kipwire.FlexibleMessage):
@@ -811,7 +808,7 @@ class StreamsGroupDescribeResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(DescribedGroup, self.groups, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(DescribedGroup, self.groups, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

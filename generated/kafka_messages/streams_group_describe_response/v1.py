@@ -85,21 +85,20 @@ class KeyValue(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(key)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(key)
         value = encode_text(self.value)
         size = len(value) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(value)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(value)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[KeyValue], rows: kipwire.Rows) -> None:
-        item: KeyValue
-        for item, (item.key, item.value) in zip(items, rows):
+    def _fill(items: list[KeyValue], *columns: kipwire.Column) -> None:
+        for item, item.key, item.value in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -148,14 +147,14 @@ class TopicInfo(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_ih(self.partitions, self.replication_factor))
-        write_compact_structs(KeyValue, self.topic_configs, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_ih(self.partitions, self.replication_factor))
+        write_compact_structs(KeyValue, self.topic_configs, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Subtopology(kipwire.FlexibleStruct):
@@ -217,16 +216,16 @@ class Subtopology(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        write_compact_texts(self.source_topics, add)
-        write_compact_texts(self.repartition_sink_topics, add)
-        write_compact_structs(TopicInfo, self.state_changelog_topics, add)
-        write_compact_structs(TopicInfo, self.repartition_source_topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        write_compact_texts(self.source_topics, parts)
+        write_compact_texts(self.repartition_sink_topics, parts)
+        write_compact_structs(TopicInfo, self.state_changelog_topics, parts)
+        write_compact_structs(TopicInfo, self.repartition_source_topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Topology(kipwire.FlexibleStruct):
@@ -261,13 +260,13 @@ class Topology(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.epoch))
         if self.subtopologies is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(Subtopology, self.subtopologies, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(Subtopology, self.subtopologies, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Endpoint(kipwire.FlexibleStruct):
@@ -301,13 +300,13 @@ class Endpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hx(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class TaskOffset(kipwire.FlexibleStruct):
@@ -344,18 +343,17 @@ class TaskOffset(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
         packed = pack_iqx(self.partition, self.offset)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[TaskOffset], rows: kipwire.Rows) -> None:
-        item: TaskOffset
-        for item, (item.subtopology_id, item.partition, item.offset) in zip(items, rows):
+    def _fill(items: list[TaskOffset], *columns: kipwire.Column) -> None:
+        for item, item.subtopology_id, item.partition, item.offset in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -394,21 +392,20 @@ class TaskIds(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TaskIds], rows: kipwire.Rows) -> None:
-        item: TaskIds
-        for item, (item.subtopology_id, item.partitions) in zip(items, rows):
+    def _fill(items: list[TaskIds], *columns: kipwire.Column) -> None:
+        for item, item.subtopology_id, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -453,11 +450,11 @@ class Assignment(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TaskIds, self.active_tasks, add)
-        write_compact_structs(TaskIds, self.standby_tasks, add)
-        write_compact_structs(TaskIds, self.warmup_tasks, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TaskIds, self.active_tasks, parts)
+        write_compact_structs(TaskIds, self.standby_tasks, parts)
+        write_compact_structs(TaskIds, self.warmup_tasks, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Member(kipwire.FlexibleStruct):
@@ -609,51 +606,51 @@ class Member(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-        add(pack_i(self.member_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
+        parts.append(pack_i(self.member_epoch))
         if self.instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(instance_id)
         if self.rack_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack_id)
         client_id = encode_text(self.client_id)
         size = len(client_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_id)
         client_host = encode_text(self.client_host)
         size = len(client_host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_host)
         process_id = encode_text(self.process_id)
         size = len(process_id) + 1
-        add(pack_i(self.topology_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(process_id)
+        parts.append(pack_i(self.topology_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(process_id)
         if self.user_endpoint is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(Endpoint, self.user_endpoint, add)
-        write_compact_structs(KeyValue, self.client_tags, add)
-        write_compact_structs(TaskOffset, self.task_offsets, add)
-        write_compact_structs(TaskOffset, self.task_end_offsets, add)
-        write_struct(Assignment, self.assignment, add)
-        write_struct(Assignment, self.target_assignment, add)
+            parts.append(b"\x01")
+            write_struct(Endpoint, self.user_endpoint, parts)
+        write_compact_structs(KeyValue, self.client_tags, parts)
+        write_compact_structs(TaskOffset, self.task_offsets, parts)
+        write_compact_structs(TaskOffset, self.task_end_offsets, parts)
+        write_struct(Assignment, self.assignment, parts)
+        write_struct(Assignment, self.target_assignment, parts)
         packed = pack_Bx(BOOL_BYTE[self.is_classic])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class TopologyDescriptionNode(kipwire.FlexibleStruct):
@@ -725,23 +722,23 @@ class TopologyDescriptionNode(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_b(self.node_type))
-        write_compact_texts(self.source_topics, add)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_b(self.node_type))
+        write_compact_texts(self.source_topics, parts)
         if self.sink_topic is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             sink_topic = encode_text(self.sink_topic)
             size = len(sink_topic) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(sink_topic)
-        write_compact_texts(self.stores, add)
-        write_compact_texts(self.successors, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(sink_topic)
+        write_compact_texts(self.stores, parts)
+        write_compact_texts(self.successors, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopologyDescriptionSubtopology(kipwire.FlexibleStruct):
@@ -776,13 +773,13 @@ class TopologyDescriptionSubtopology(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        write_compact_structs(TopologyDescriptionNode, self.nodes, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        write_compact_structs(TopologyDescriptionNode, self.nodes, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopologyDescriptionGlobalStore(kipwire.FlexibleStruct):
@@ -812,10 +809,10 @@ class TopologyDescriptionGlobalStore(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_struct(TopologyDescriptionNode, self.source, add)
-        write_struct(TopologyDescriptionNode, self.processor, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_struct(TopologyDescriptionNode, self.source, parts)
+        write_struct(TopologyDescriptionNode, self.processor, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopologyDescription(kipwire.FlexibleStruct):
@@ -857,10 +854,10 @@ class TopologyDescription(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TopologyDescriptionSubtopology, self.subtopologies, add)
-        write_compact_structs(TopologyDescriptionGlobalStore, self.global_stores, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TopologyDescriptionSubtopology, self.subtopologies, parts)
+        write_compact_structs(TopologyDescriptionGlobalStore, self.global_stores, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class DescribedGroup(kipwire.FlexibleStruct):
@@ -994,45 +991,45 @@ class DescribedGroup(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         group_state = encode_text(self.group_state)
         size = len(group_state) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_state)
-        add(pack_ii(self.group_epoch, self.assignment_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_state)
+        parts.append(pack_ii(self.group_epoch, self.assignment_epoch))
         if self.topology is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(Topology, self.topology, add)
-        write_compact_structs(Member, self.members, add)
-        add(pack_i(self.authorized_operations))
+            parts.append(b"\x01")
+            write_struct(Topology, self.topology, parts)
+        write_compact_structs(Member, self.members, parts)
+        parts.append(pack_i(self.authorized_operations))
         if self.topology_description is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(TopologyDescription, self.topology_description, add)
-        add(pack_b(self.topology_description_status))
+            parts.append(b"\x01")
+            write_struct(TopologyDescription, self.topology_description, parts)
+        parts.append(pack_b(self.topology_description_status))
         if self.assignor_name is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             assignor_name = encode_text(self.assignor_name)
             size = len(assignor_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(assignor_name)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(assignor_name)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class StreamsGroupDescribeResponse(kipwire.FlexibleMessage):
@@ -1072,7 +1069,7 @@ class StreamsGroupDescribeResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(DescribedGroup, self.groups, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(DescribedGroup, self.groups, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

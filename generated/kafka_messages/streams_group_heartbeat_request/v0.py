@@ -78,21 +78,20 @@ class KeyValue(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(key)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(key)
         value = encode_text(self.value)
         size = len(value) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(value)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(value)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[KeyValue], rows: kipwire.Rows) -> None:
-        item: KeyValue
-        for item, (item.key, item.value) in zip(items, rows):
+    def _fill(items: list[KeyValue], *columns: kipwire.Column) -> None:
+        for item, item.key, item.value in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -142,14 +141,14 @@ class TopicInfo(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_ih(self.partitions, self.replication_factor))
-        write_compact_structs(KeyValue, self.topic_configs, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_ih(self.partitions, self.replication_factor))
+        write_compact_structs(KeyValue, self.topic_configs, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class CopartitionGroup(kipwire.FlexibleStruct):
@@ -203,28 +202,29 @@ class CopartitionGroup(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        source_topics = self.source_topics if type(self.source_topics) is list else as_list(self.source_topics)
+    def _write(self, parts: list[bytes]) -> None:
+        source_topics = source_topics if type(source_topics := self.source_topics) is list else as_list(source_topics)
         size1 = len(source_topics) + 1
         source_topic_regex = (
-            self.source_topic_regex if type(self.source_topic_regex) is list else as_list(self.source_topic_regex)
+            source_topic_regex
+            if type(source_topic_regex := self.source_topic_regex) is list
+            else as_list(source_topic_regex)
         )
         size2 = len(source_topic_regex) + 1
         repartition_source_topics = (
-            self.repartition_source_topics
-            if type(self.repartition_source_topics) is list
-            else as_list(self.repartition_source_topics)
+            repartition_source_topics
+            if type(repartition_source_topics := self.repartition_source_topics) is list
+            else as_list(repartition_source_topics)
         )
         size3 = len(repartition_source_topics) + 1
         packed = pack_CopartitionGroup[size1, size2, size3](
             size1, *source_topics, size2, *source_topic_regex, size3, *repartition_source_topics
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[CopartitionGroup], rows: kipwire.Rows) -> None:
-        item: CopartitionGroup
-        for item, (item.source_topics, item.source_topic_regex, item.repartition_source_topics) in zip(items, rows):
+    def _fill(items: list[CopartitionGroup], *columns: kipwire.Column) -> None:
+        for item, item.source_topics, item.source_topic_regex, item.repartition_source_topics in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -301,18 +301,18 @@ class Subtopology(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        write_compact_texts(self.source_topics, add)
-        write_compact_texts(self.source_topic_regex, add)
-        write_compact_structs(TopicInfo, self.state_changelog_topics, add)
-        write_compact_texts(self.repartition_sink_topics, add)
-        write_compact_structs(TopicInfo, self.repartition_source_topics, add)
-        write_compact_structs(CopartitionGroup, self.copartition_groups, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        write_compact_texts(self.source_topics, parts)
+        write_compact_texts(self.source_topic_regex, parts)
+        write_compact_structs(TopicInfo, self.state_changelog_topics, parts)
+        write_compact_texts(self.repartition_sink_topics, parts)
+        write_compact_structs(TopicInfo, self.repartition_source_topics, parts)
+        write_compact_structs(CopartitionGroup, self.copartition_groups, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Topology(kipwire.FlexibleStruct):
@@ -342,10 +342,10 @@ class Topology(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.epoch))
-        write_compact_structs(Subtopology, self.subtopologies, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.epoch))
+        write_compact_structs(Subtopology, self.subtopologies, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TaskIds(kipwire.FlexibleStruct):
@@ -383,21 +383,20 @@ class TaskIds(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TaskIds], rows: kipwire.Rows) -> None:
-        item: TaskIds
-        for item, (item.subtopology_id, item.partitions) in zip(items, rows):
+    def _fill(items: list[TaskIds], *columns: kipwire.Column) -> None:
+        for item, item.subtopology_id, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -432,13 +431,13 @@ class Endpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hx(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class TaskOffset(kipwire.FlexibleStruct):
@@ -475,18 +474,17 @@ class TaskOffset(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
         packed = pack_iqx(self.partition, self.offset)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[TaskOffset], rows: kipwire.Rows) -> None:
-        item: TaskOffset
-        for item, (item.subtopology_id, item.partition, item.offset) in zip(items, rows):
+    def _fill(items: list[TaskOffset], *columns: kipwire.Column) -> None:
+        for item, item.subtopology_id, item.partition, item.offset in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -697,71 +695,71 @@ class StreamsGroupHeartbeatRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-        add(pack_ii(self.member_epoch, self.endpoint_information_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
+        parts.append(pack_ii(self.member_epoch, self.endpoint_information_epoch))
         if self.instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(instance_id)
         if self.rack_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack_id)
-        add(pack_i(self.rebalance_timeout_ms))
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack_id)
+        parts.append(pack_i(self.rebalance_timeout_ms))
         if self.topology is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(Topology, self.topology, add)
+            parts.append(b"\x01")
+            write_struct(Topology, self.topology, parts)
         if self.active_tasks is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(TaskIds, self.active_tasks, add)
+            write_compact_structs(TaskIds, self.active_tasks, parts)
         if self.standby_tasks is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(TaskIds, self.standby_tasks, add)
+            write_compact_structs(TaskIds, self.standby_tasks, parts)
         if self.warmup_tasks is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(TaskIds, self.warmup_tasks, add)
+            write_compact_structs(TaskIds, self.warmup_tasks, parts)
         if self.process_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             process_id = encode_text(self.process_id)
             size = len(process_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(process_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(process_id)
         if self.user_endpoint is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(Endpoint, self.user_endpoint, add)
+            parts.append(b"\x01")
+            write_struct(Endpoint, self.user_endpoint, parts)
         if self.client_tags is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(KeyValue, self.client_tags, add)
+            write_compact_structs(KeyValue, self.client_tags, parts)
         if self.task_offsets is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(TaskOffset, self.task_offsets, add)
+            write_compact_structs(TaskOffset, self.task_offsets, parts)
         if self.task_end_offsets is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(TaskOffset, self.task_end_offsets, add)
+            write_compact_structs(TaskOffset, self.task_end_offsets, parts)
         packed = pack_Bx(BOOL_BYTE[self.shutdown_application])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -58,18 +58,17 @@ class Status(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         status_detail = encode_text(self.status_detail)
         size = len(status_detail) + 1
-        add(pack_b(self.status_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(status_detail)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(pack_b(self.status_code))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(status_detail)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[Status], rows: kipwire.Rows) -> None:
-        item: Status
-        for item, (item.status_code, item.status_detail) in zip(items, rows):
+    def _fill(items: list[Status], *columns: kipwire.Column) -> None:
+        for item, item.status_code, item.status_detail in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -108,21 +107,20 @@ class TaskIds(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TaskIds], rows: kipwire.Rows) -> None:
-        item: TaskIds
-        for item, (item.subtopology_id, item.partitions) in zip(items, rows):
+    def _fill(items: list[TaskIds], *columns: kipwire.Column) -> None:
+        for item, item.subtopology_id, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -157,13 +155,13 @@ class Endpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hx(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class TopicPartition(kipwire.FlexibleStruct):
@@ -201,21 +199,20 @@ class TopicPartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TopicPartition], rows: kipwire.Rows) -> None:
-        item: TopicPartition
-        for item, (item.topic, item.partitions) in zip(items, rows):
+    def _fill(items: list[TopicPartition], *columns: kipwire.Column) -> None:
+        for item, item.topic, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -258,11 +255,11 @@ class EndpointToPartitions(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_struct(Endpoint, self.user_endpoint, add)
-        write_compact_structs(TopicPartition, self.active_partitions, add)
-        write_compact_structs(TopicPartition, self.standby_partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_struct(Endpoint, self.user_endpoint, parts)
+        write_compact_structs(TopicPartition, self.active_partitions, parts)
+        write_compact_structs(TopicPartition, self.standby_partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class StreamsGroupHeartbeatResponse(kipwire.FlexibleMessage):
@@ -418,20 +415,20 @@ class StreamsGroupHeartbeatResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-        add(
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
+        parts.append(
             pack_iiii(
                 self.member_epoch,
                 self.heartbeat_interval_ms,
@@ -440,24 +437,24 @@ class StreamsGroupHeartbeatResponse(kipwire.FlexibleMessage):
             )
         )
         if self.status is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(Status, self.status, add)
+            write_compact_structs(Status, self.status, parts)
         if self.active_tasks is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(TaskIds, self.active_tasks, add)
+            write_compact_structs(TaskIds, self.active_tasks, parts)
         if self.standby_tasks is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(TaskIds, self.standby_tasks, add)
+            write_compact_structs(TaskIds, self.standby_tasks, parts)
         if self.warmup_tasks is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(TaskIds, self.warmup_tasks, add)
-        add(pack_i(self.endpoint_information_epoch))
+            write_compact_structs(TaskIds, self.warmup_tasks, parts)
+        parts.append(pack_i(self.endpoint_information_epoch))
         if self.partitions_by_user_endpoint is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(EndpointToPartitions, self.partitions_by_user_endpoint, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            write_compact_structs(EndpointToPartitions, self.partitions_by_user_endpoint, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -50,13 +50,13 @@ class Endpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hx(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class KeyValue(kipwire.FlexibleStruct):
@@ -94,21 +94,20 @@ class KeyValue(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(key)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(key)
         value = encode_text(self.value)
         size = len(value) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(value)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(value)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[KeyValue], rows: kipwire.Rows) -> None:
-        item: KeyValue
-        for item, (item.key, item.value) in zip(items, rows):
+    def _fill(items: list[KeyValue], *columns: kipwire.Column) -> None:
+        for item, item.key, item.value in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -226,38 +225,38 @@ class StreamsGroupMemberMetadataValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(instance_id)
         if self.rack_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack_id)
         client_id = encode_text(self.client_id)
         size = len(client_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_id)
         client_host = encode_text(self.client_host)
         size = len(client_host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(client_host)
         process_id = encode_text(self.process_id)
         size = len(process_id) + 1
-        add(pack_ii(self.rebalance_timeout_ms, self.topology_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(process_id)
+        parts.append(pack_ii(self.rebalance_timeout_ms, self.topology_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(process_id)
         if self.user_endpoint is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(Endpoint, self.user_endpoint, add)
-        write_compact_structs(KeyValue, self.client_tags, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(b"\x01")
+            write_struct(Endpoint, self.user_endpoint, parts)
+        write_compact_structs(KeyValue, self.client_tags, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -53,21 +53,20 @@ class LastAssignmentConfig(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(key)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(key)
         value = encode_text(self.value)
         size = len(value) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(value)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(value)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[LastAssignmentConfig], rows: kipwire.Rows) -> None:
-        item: LastAssignmentConfig
-        for item, (item.key, item.value) in zip(items, rows):
+    def _fill(items: list[LastAssignmentConfig], *columns: kipwire.Column) -> None:
+        for item, item.key, item.value in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -144,10 +143,10 @@ class StreamsGroupMetadataValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iqx(self.epoch, self.metadata_hash)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -174,26 +173,16 @@ class StreamsGroupMetadataValue(kipwire.FlexibleMessage):
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
         if self.validated_topology_epoch != -1:
+            fields.append((0, pack_i(self.validated_topology_epoch)))
+        if self.last_assignment_configs or not is_empty(self.last_assignment_configs):
             parts = []
-            add = parts.append
-            add(pack_i(self.validated_topology_epoch))
-            fields.append((0, b"".join(parts)))
-        if self.last_assignment_configs != [] and not is_empty(self.last_assignment_configs):
-            parts = []
-            add = parts.append
             if self.last_assignment_configs is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
-                write_compact_structs(LastAssignmentConfig, self.last_assignment_configs, add)
+                write_compact_structs(LastAssignmentConfig, self.last_assignment_configs, parts)
             fields.append((1, b"".join(parts)))
         if self.stored_description_topology_epoch != -1:
-            parts = []
-            add = parts.append
-            add(pack_i(self.stored_description_topology_epoch))
-            fields.append((2, b"".join(parts)))
+            fields.append((2, pack_i(self.stored_description_topology_epoch)))
         if self.failed_description_topology_epoch != -1:
-            parts = []
-            add = parts.append
-            add(pack_i(self.failed_description_topology_epoch))
-            fields.append((3, b"".join(parts)))
+            fields.append((3, pack_i(self.failed_description_topology_epoch)))
         return fields

@@ -49,21 +49,20 @@ class TaskIds(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TaskIds], rows: kipwire.Rows) -> None:
-        item: TaskIds
-        for item, (item.subtopology_id, item.partitions) in zip(items, rows):
+    def _fill(items: list[TaskIds], *columns: kipwire.Column) -> None:
+        for item, item.subtopology_id, item.partitions in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -116,8 +115,8 @@ class StreamsGroupTargetAssignmentMemberValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TaskIds, self.active_tasks, add)
-        write_compact_structs(TaskIds, self.standby_tasks, add)
-        write_compact_structs(TaskIds, self.warmup_tasks, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TaskIds, self.active_tasks, parts)
+        write_compact_structs(TaskIds, self.standby_tasks, parts)
+        write_compact_structs(TaskIds, self.warmup_tasks, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -96,23 +96,23 @@ class TopologyDescriptionNode(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_b(self.node_type))
-        write_compact_texts(self.source_topics, add)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_b(self.node_type))
+        write_compact_texts(self.source_topics, parts)
         if self.sink_topic is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             sink_topic = encode_text(self.sink_topic)
             size = len(sink_topic) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(sink_topic)
-        write_compact_texts(self.stores, add)
-        write_compact_texts(self.successors, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(sink_topic)
+        write_compact_texts(self.stores, parts)
+        write_compact_texts(self.successors, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopologyDescriptionSubtopology(kipwire.FlexibleStruct):
@@ -147,13 +147,13 @@ class TopologyDescriptionSubtopology(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        write_compact_structs(TopologyDescriptionNode, self.nodes, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        write_compact_structs(TopologyDescriptionNode, self.nodes, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopologyDescriptionGlobalStore(kipwire.FlexibleStruct):
@@ -183,10 +183,10 @@ class TopologyDescriptionGlobalStore(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_struct(TopologyDescriptionNode, self.source, add)
-        write_struct(TopologyDescriptionNode, self.processor, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_struct(TopologyDescriptionNode, self.source, parts)
+        write_struct(TopologyDescriptionNode, self.processor, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class TopologyDescription(kipwire.FlexibleStruct):
@@ -229,10 +229,10 @@ class TopologyDescription(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(TopologyDescriptionSubtopology, self.subtopologies, add)
-        write_compact_structs(TopologyDescriptionGlobalStore, self.global_stores, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(TopologyDescriptionSubtopology, self.subtopologies, parts)
+        write_compact_structs(TopologyDescriptionGlobalStore, self.global_stores, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.FlexibleMessage):
@@ -297,15 +297,15 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-        add(pack_i(self.topology_epoch))
-        write_struct(TopologyDescription, self.topology_description, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
+        parts.append(pack_i(self.topology_epoch))
+        write_struct(TopologyDescription, self.topology_description, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -56,21 +56,20 @@ class TopicConfig(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(key)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(key)
         value = encode_text(self.value)
         size = len(value) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(value)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(value)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TopicConfig], rows: kipwire.Rows) -> None:
-        item: TopicConfig
-        for item, (item.key, item.value) in zip(items, rows):
+    def _fill(items: list[TopicConfig], *columns: kipwire.Column) -> None:
+        for item, item.key, item.value in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -119,14 +118,14 @@ class TopicInfo(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_ih(self.partitions, self.replication_factor))
-        write_compact_structs(TopicConfig, self.topic_configs, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_ih(self.partitions, self.replication_factor))
+        write_compact_structs(TopicConfig, self.topic_configs, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class CopartitionGroup(kipwire.FlexibleStruct):
@@ -182,28 +181,29 @@ class CopartitionGroup(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        source_topics = self.source_topics if type(self.source_topics) is list else as_list(self.source_topics)
+    def _write(self, parts: list[bytes]) -> None:
+        source_topics = source_topics if type(source_topics := self.source_topics) is list else as_list(source_topics)
         size1 = len(source_topics) + 1
         source_topic_regex = (
-            self.source_topic_regex if type(self.source_topic_regex) is list else as_list(self.source_topic_regex)
+            source_topic_regex
+            if type(source_topic_regex := self.source_topic_regex) is list
+            else as_list(source_topic_regex)
         )
         size2 = len(source_topic_regex) + 1
         repartition_source_topics = (
-            self.repartition_source_topics
-            if type(self.repartition_source_topics) is list
-            else as_list(self.repartition_source_topics)
+            repartition_source_topics
+            if type(repartition_source_topics := self.repartition_source_topics) is list
+            else as_list(repartition_source_topics)
         )
         size3 = len(repartition_source_topics) + 1
         packed = pack_CopartitionGroup[size1, size2, size3](
             size1, *source_topics, size2, *source_topic_regex, size3, *repartition_source_topics
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[CopartitionGroup], rows: kipwire.Rows) -> None:
-        item: CopartitionGroup
-        for item, (item.source_topics, item.source_topic_regex, item.repartition_source_topics) in zip(items, rows):
+    def _fill(items: list[CopartitionGroup], *columns: kipwire.Column) -> None:
+        for item, item.source_topics, item.source_topic_regex, item.repartition_source_topics in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -281,18 +281,18 @@ class Subtopology(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         subtopology_id = encode_text(self.subtopology_id)
         size = len(subtopology_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subtopology_id)
-        write_compact_texts(self.source_topics, add)
-        write_compact_texts(self.source_topic_regex, add)
-        write_compact_structs(TopicInfo, self.state_changelog_topics, add)
-        write_compact_texts(self.repartition_sink_topics, add)
-        write_compact_structs(TopicInfo, self.repartition_source_topics, add)
-        write_compact_structs(CopartitionGroup, self.copartition_groups, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(subtopology_id)
+        write_compact_texts(self.source_topics, parts)
+        write_compact_texts(self.source_topic_regex, parts)
+        write_compact_structs(TopicInfo, self.state_changelog_topics, parts)
+        write_compact_texts(self.repartition_sink_topics, parts)
+        write_compact_structs(TopicInfo, self.repartition_source_topics, parts)
+        write_compact_structs(CopartitionGroup, self.copartition_groups, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class StreamsGroupTopologyValue(kipwire.FlexibleMessage):
@@ -329,7 +329,7 @@ class StreamsGroupTopologyValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.epoch))
-        write_compact_structs(Subtopology, self.subtopologies, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.epoch))
+        write_compact_structs(Subtopology, self.subtopologies, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -44,8 +44,8 @@ class TaskId(kipwire.Struct):
         pos += 8
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ii(self.topic_group_id, self.partition))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ii(self.topic_group_id, self.partition))
 
     @staticmethod
     def _fill(items: list[TaskId], rows: kipwire.Rows) -> None:
@@ -105,7 +105,7 @@ class SubscriptionInfoData(kipwire.Message):
         self.standby_tasks, pos = read_structs(TaskId, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i16s(self.version, self.process_id.bytes))
-        write_structs(TaskId, self.prev_tasks, add)
-        write_structs(TaskId, self.standby_tasks, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i16s(self.version, self.process_id.bytes))
+        write_structs(TaskId, self.prev_tasks, parts)
+        write_structs(TaskId, self.standby_tasks, parts)

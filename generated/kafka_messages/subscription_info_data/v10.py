@@ -63,15 +63,15 @@ class TaskOffsetSum(kipwire.Struct):
             self.named_topology, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iiq(self.topic_group_id, self.partition, self.offset_sum))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iiq(self.topic_group_id, self.partition, self.offset_sum))
         if self.named_topology is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             named_topology = encode_text(self.named_topology)
             size = len(named_topology)
-            add(pack_h(size))
-            add(named_topology)
+            parts.append(pack_h(size))
+            parts.append(named_topology)
 
 
 class SubscriptionInfoData(kipwire.Message):
@@ -145,10 +145,12 @@ class SubscriptionInfoData(kipwire.Message):
         pos += 5
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        user_end_point = self.user_end_point if type(self.user_end_point) is bytes else as_bytes(self.user_end_point)
+    def _write(self, parts: list[bytes]) -> None:
+        user_end_point = (
+            user_end_point if type(user_end_point := self.user_end_point) is bytes else as_bytes(user_end_point)
+        )
         size = len(user_end_point)
-        add(pack_ii16si(self.version, self.latest_supported_version, self.process_id.bytes, size))
-        add(user_end_point)
-        write_structs(TaskOffsetSum, self.task_offset_sums, add)
-        add(pack_bi(self.unique_field, self.error_code))
+        parts.append(pack_ii16si(self.version, self.latest_supported_version, self.process_id.bytes, size))
+        parts.append(user_end_point)
+        write_structs(TaskOffsetSum, self.task_offset_sums, parts)
+        parts.append(pack_bi(self.unique_field, self.error_code))

@@ -63,15 +63,15 @@ class TaskOffsetSum(kipwire.Struct):
             self.named_topology, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iiq(self.topic_group_id, self.partition, self.offset_sum))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iiq(self.topic_group_id, self.partition, self.offset_sum))
         if self.named_topology is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             named_topology = encode_text(self.named_topology)
             size = len(named_topology)
-            add(pack_h(size))
-            add(named_topology)
+            parts.append(pack_h(size))
+            parts.append(named_topology)
 
 
 class ClientTag(kipwire.Struct):
@@ -107,15 +107,15 @@ class ClientTag(kipwire.Struct):
         self.value, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        key = self.key if type(self.key) is bytes else as_bytes(self.key)
+    def _write(self, parts: list[bytes]) -> None:
+        key = key if type(key := self.key) is bytes else as_bytes(key)
         size = len(key)
-        add(pack_i(size))
-        add(key)
-        value = self.value if type(self.value) is bytes else as_bytes(self.value)
+        parts.append(pack_i(size))
+        parts.append(key)
+        value = value if type(value := self.value) is bytes else as_bytes(value)
         size = len(value)
-        add(pack_i(size))
-        add(value)
+        parts.append(pack_i(size))
+        parts.append(value)
 
 
 class SubscriptionInfoData(kipwire.Message):
@@ -195,11 +195,13 @@ class SubscriptionInfoData(kipwire.Message):
         self.client_tags, pos = read_structs(ClientTag, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        user_end_point = self.user_end_point if type(self.user_end_point) is bytes else as_bytes(self.user_end_point)
+    def _write(self, parts: list[bytes]) -> None:
+        user_end_point = (
+            user_end_point if type(user_end_point := self.user_end_point) is bytes else as_bytes(user_end_point)
+        )
         size = len(user_end_point)
-        add(pack_ii16si(self.version, self.latest_supported_version, self.process_id.bytes, size))
-        add(user_end_point)
-        write_structs(TaskOffsetSum, self.task_offset_sums, add)
-        add(pack_bi(self.unique_field, self.error_code))
-        write_structs(ClientTag, self.client_tags, add)
+        parts.append(pack_ii16si(self.version, self.latest_supported_version, self.process_id.bytes, size))
+        parts.append(user_end_point)
+        write_structs(TaskOffsetSum, self.task_offset_sums, parts)
+        parts.append(pack_bi(self.unique_field, self.error_code))
+        write_structs(ClientTag, self.client_tags, parts)

@@ -44,8 +44,8 @@ class TaskId(kipwire.Struct):
         pos += 8
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ii(self.topic_group_id, self.partition))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ii(self.topic_group_id, self.partition))
 
     @staticmethod
     def _fill(items: list[TaskId], rows: kipwire.Rows) -> None:
@@ -116,11 +116,13 @@ class SubscriptionInfoData(kipwire.Message):
         self.user_end_point, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i16s(self.version, self.process_id.bytes))
-        write_structs(TaskId, self.prev_tasks, add)
-        write_structs(TaskId, self.standby_tasks, add)
-        user_end_point = self.user_end_point if type(self.user_end_point) is bytes else as_bytes(self.user_end_point)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i16s(self.version, self.process_id.bytes))
+        write_structs(TaskId, self.prev_tasks, parts)
+        write_structs(TaskId, self.standby_tasks, parts)
+        user_end_point = (
+            user_end_point if type(user_end_point := self.user_end_point) is bytes else as_bytes(user_end_point)
+        )
         size = len(user_end_point)
-        add(pack_i(size))
-        add(user_end_point)
+        parts.append(pack_i(size))
+        parts.append(user_end_point)

@@ -46,8 +46,8 @@ class PartitionToOffsetSum(kipwire.Struct):
         pos += 12
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iq(self.partition, self.offset_sum))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iq(self.partition, self.offset_sum))
 
     @staticmethod
     def _fill(items: list[PartitionToOffsetSum], rows: kipwire.Rows) -> None:
@@ -85,9 +85,9 @@ class TaskOffsetSum(kipwire.Struct):
         self.partition_to_offset_sum, pos = read_structs(PartitionToOffsetSum, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.topic_group_id))
-        write_structs(PartitionToOffsetSum, self.partition_to_offset_sum, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.topic_group_id))
+        write_structs(PartitionToOffsetSum, self.partition_to_offset_sum, parts)
 
 
 class SubscriptionInfoData(kipwire.Message):
@@ -149,9 +149,11 @@ class SubscriptionInfoData(kipwire.Message):
         self.task_offset_sums, pos = read_structs(TaskOffsetSum, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        user_end_point = self.user_end_point if type(self.user_end_point) is bytes else as_bytes(self.user_end_point)
+    def _write(self, parts: list[bytes]) -> None:
+        user_end_point = (
+            user_end_point if type(user_end_point := self.user_end_point) is bytes else as_bytes(user_end_point)
+        )
         size = len(user_end_point)
-        add(pack_ii16si(self.version, self.latest_supported_version, self.process_id.bytes, size))
-        add(user_end_point)
-        write_structs(TaskOffsetSum, self.task_offset_sums, add)
+        parts.append(pack_ii16si(self.version, self.latest_supported_version, self.process_id.bytes, size))
+        parts.append(user_end_point)
+        write_structs(TaskOffsetSum, self.task_offset_sums, parts)

@@ -54,15 +54,15 @@ class SyncGroupRequestAssignment(kipwire.Struct):
         self.assignment, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_h(size))
-        add(member_id)
-        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+        parts.append(pack_h(size))
+        parts.append(member_id)
+        assignment = assignment if type(assignment := self.assignment) is bytes else as_bytes(assignment)
         size = len(assignment)
-        add(pack_i(size))
-        add(assignment)
+        parts.append(pack_i(size))
+        parts.append(assignment)
 
 
 class SyncGroupRequest(kipwire.Message):
@@ -139,20 +139,20 @@ class SyncGroupRequest(kipwire.Message):
         self.assignments, pos = read_structs(SyncGroupRequestAssignment, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
+        parts.append(pack_h(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id)
-        add(pack_ih(self.generation_id, size))
-        add(member_id)
+        parts.append(pack_ih(self.generation_id, size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id)
-            add(pack_h(size))
-            add(group_instance_id)
-        write_structs(SyncGroupRequestAssignment, self.assignments, add)
+            parts.append(pack_h(size))
+            parts.append(group_instance_id)
+        write_structs(SyncGroupRequestAssignment, self.assignments, parts)

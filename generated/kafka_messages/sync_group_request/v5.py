@@ -61,22 +61,22 @@ class SyncGroupRequestAssignment(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
+        assignment = assignment if type(assignment := self.assignment) is bytes else as_bytes(assignment)
         size = len(assignment) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(assignment)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(assignment)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class SyncGroupRequest(kipwire.FlexibleMessage):
@@ -183,36 +183,36 @@ class SyncGroupRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(group_id)
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
-        add(pack_i(self.generation_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
+        parts.append(pack_i(self.generation_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(member_id)
         if self.group_instance_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_instance_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(group_instance_id)
         if self.protocol_type is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             protocol_type = encode_text(self.protocol_type)
             size = len(protocol_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(protocol_type)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(protocol_type)
         if self.protocol_name is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             protocol_name = encode_text(self.protocol_name)
             size = len(protocol_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(protocol_name)
-        write_compact_structs(SyncGroupRequestAssignment, self.assignments, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(protocol_name)
+        write_compact_structs(SyncGroupRequestAssignment, self.assignments, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -58,8 +58,8 @@ class SyncGroupResponse(kipwire.Message):
         self.assignment, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+    def _write(self, parts: list[bytes]) -> None:
+        assignment = assignment if type(assignment := self.assignment) is bytes else as_bytes(assignment)
         size = len(assignment)
-        add(pack_ihi(self.throttle_time_ms, self.error_code, size))
-        add(assignment)
+        parts.append(pack_ihi(self.throttle_time_ms, self.error_code, size))
+        parts.append(assignment)

@@ -65,16 +65,16 @@ class SyncGroupResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+    def _write(self, parts: list[bytes]) -> None:
+        assignment = assignment if type(assignment := self.assignment) is bytes else as_bytes(assignment)
         size = len(assignment) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(assignment)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(assignment)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

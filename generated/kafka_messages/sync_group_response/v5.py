@@ -100,30 +100,30 @@ class SyncGroupResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.protocol_type is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             protocol_type = encode_text(self.protocol_type)
             size = len(protocol_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(protocol_type)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(protocol_type)
         if self.protocol_name is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             protocol_name = encode_text(self.protocol_name)
             size = len(protocol_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(protocol_name)
-        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(protocol_name)
+        assignment = assignment if type(assignment := self.assignment) is bytes else as_bytes(assignment)
         size = len(assignment) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(assignment)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(write_size(size))
+        parts.append(assignment)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

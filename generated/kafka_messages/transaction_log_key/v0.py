@@ -39,8 +39,8 @@ class TransactionLogKey(kipwire.Message):
         self.transactional_id, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id)
-        add(pack_h(size))
-        add(transactional_id)
+        parts.append(pack_h(size))
+        parts.append(transactional_id)

@@ -50,15 +50,15 @@ class PartitionsSchema(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        partition_ids = self.partition_ids if type(self.partition_ids) is list else as_list(self.partition_ids)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        partition_ids = partition_ids if type(partition_ids := self.partition_ids) is list else as_list(partition_ids)
         size = len(partition_ids)
-        add(pack_i(size))
-        add(PACK_INT32[len(partition_ids)](*partition_ids))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(partition_ids)](*partition_ids))
 
 
 class TransactionLogValue(kipwire.Message):
@@ -133,10 +133,12 @@ class TransactionLogValue(kipwire.Message):
         pos += 16
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_qhib(self.producer_id, self.producer_epoch, self.transaction_timeout_ms, self.transaction_status))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
+            pack_qhib(self.producer_id, self.producer_epoch, self.transaction_timeout_ms, self.transaction_status)
+        )
         if self.transaction_partitions is None:
-            add(b"\xff\xff\xff\xff")
+            parts.append(b"\xff\xff\xff\xff")
         else:
-            write_structs(PartitionsSchema, self.transaction_partitions, add)
-        add(pack_qq(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms))
+            write_structs(PartitionsSchema, self.transaction_partitions, parts)
+        parts.append(pack_qq(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms))

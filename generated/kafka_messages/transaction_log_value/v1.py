@@ -56,21 +56,20 @@ class PartitionsSchema(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic)
-        partition_ids = self.partition_ids if type(self.partition_ids) is list else as_list(self.partition_ids)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic)
+        partition_ids = partition_ids if type(partition_ids := self.partition_ids) is list else as_list(partition_ids)
         size = len(partition_ids) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partition_ids)](*partition_ids))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partition_ids)](*partition_ids))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[PartitionsSchema], rows: kipwire.Rows) -> None:
-        item: PartitionsSchema
-        for item, (item.topic, item.partition_ids) in zip(items, rows):
+    def _fill(items: list[PartitionsSchema], *columns: kipwire.Column) -> None:
+        for item, item.topic, item.partition_ids in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -172,15 +171,17 @@ class TransactionLogValue(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_qhib(self.producer_id, self.producer_epoch, self.transaction_timeout_ms, self.transaction_status))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
+            pack_qhib(self.producer_id, self.producer_epoch, self.transaction_timeout_ms, self.transaction_status)
+        )
         if self.transaction_partitions is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(PartitionsSchema, self.transaction_partitions, add)
+            write_compact_structs(PartitionsSchema, self.transaction_partitions, parts)
         packed = pack_qqx(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -201,25 +202,12 @@ class TransactionLogValue(kipwire.FlexibleMessage):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.previous_producer_id != -1:
-            parts = []
-            add = parts.append
-            add(pack_q(self.previous_producer_id))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_q(self.previous_producer_id)))
         if self.next_producer_id != -1:
-            parts = []
-            add = parts.append
-            add(pack_q(self.next_producer_id))
-            fields.append((1, b"".join(parts)))
+            fields.append((1, pack_q(self.next_producer_id)))
         if self.client_transaction_version != 0:
-            parts = []
-            add = parts.append
-            add(pack_h(self.client_transaction_version))
-            fields.append((2, b"".join(parts)))
+            fields.append((2, pack_h(self.client_transaction_version)))
         if self.next_producer_epoch != -1:
-            parts = []
-            add = parts.append
-            add(pack_h(self.next_producer_epoch))
-            fields.append((3, b"".join(parts)))
+            fields.append((3, pack_h(self.next_producer_epoch)))
         return fields

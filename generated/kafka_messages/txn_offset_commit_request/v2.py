@@ -66,15 +66,15 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
             self.committed_metadata, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
         if self.committed_metadata is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             committed_metadata = encode_text(self.committed_metadata)
             size = len(committed_metadata)
-            add(pack_h(size))
-            add(committed_metadata)
+            parts.append(pack_h(size))
+            parts.append(committed_metadata)
 
 
 class TxnOffsetCommitRequestTopic(kipwire.Struct):
@@ -109,12 +109,12 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
         self.partitions, pos = read_structs(TxnOffsetCommitRequestPartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(TxnOffsetCommitRequestPartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(TxnOffsetCommitRequestPartition, self.partitions, parts)
 
 
 class TxnOffsetCommitRequest(kipwire.Message):
@@ -180,14 +180,14 @@ class TxnOffsetCommitRequest(kipwire.Message):
         self.topics, pos = read_structs(TxnOffsetCommitRequestTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id)
-        add(pack_h(size))
-        add(transactional_id)
+        parts.append(pack_h(size))
+        parts.append(transactional_id)
         group_id = encode_text(self.group_id)
         size = len(group_id)
-        add(pack_h(size))
-        add(group_id)
-        add(pack_qh(self.producer_id, self.producer_epoch))
-        write_structs(TxnOffsetCommitRequestTopic, self.topics, add)
+        parts.append(pack_h(size))
+        parts.append(group_id)
+        parts.append(pack_qh(self.producer_id, self.producer_epoch))
+        write_structs(TxnOffsetCommitRequestTopic, self.topics, parts)

@@ -45,8 +45,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
         pos += 6
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_index, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
     def _fill(items: list[TxnOffsetCommitResponsePartition], rows: kipwire.Rows) -> None:
@@ -87,12 +87,12 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
         self.partitions, pos = read_structs(TxnOffsetCommitResponsePartition, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(TxnOffsetCommitResponsePartition, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(TxnOffsetCommitResponsePartition, self.partitions, parts)
 
 
 class TxnOffsetCommitResponse(kipwire.Message):
@@ -129,6 +129,6 @@ class TxnOffsetCommitResponse(kipwire.Message):
         self.topics, pos = read_structs(TxnOffsetCommitResponseTopic, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_structs(TxnOffsetCommitResponseTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_structs(TxnOffsetCommitResponseTopic, self.topics, parts)

@@ -59,18 +59,17 @@ class FeatureUpdateKey(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         feature = encode_text(self.feature)
         size = len(feature) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(feature)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(feature)
         packed = pack_hBx(self.max_version_level, BOOL_BYTE[self.allow_downgrade])
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[FeatureUpdateKey], rows: kipwire.Rows) -> None:
-        item: FeatureUpdateKey
-        for item, (item.feature, item.max_version_level, item.allow_downgrade) in zip(items, rows):
+    def _fill(items: list[FeatureUpdateKey], *columns: kipwire.Column) -> None:
+        for item, item.feature, item.max_version_level, item.allow_downgrade in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -111,7 +110,7 @@ class UpdateFeaturesRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.timeout_ms))
-        write_compact_structs(FeatureUpdateKey, self.feature_updates, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.timeout_ms))
+        write_compact_structs(FeatureUpdateKey, self.feature_updates, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -63,25 +63,24 @@ class UpdatableFeatureResult(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         feature = encode_text(self.feature)
         size = len(feature) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(feature)
-        add(pack_h(self.error_code))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(feature)
+        parts.append(pack_h(self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[UpdatableFeatureResult], rows: kipwire.Rows) -> None:
-        item: UpdatableFeatureResult
-        for item, (item.feature, item.error_code, item.error_message) in zip(items, rows):
+    def _fill(items: list[UpdatableFeatureResult], *columns: kipwire.Column) -> None:
+        for item, item.feature, item.error_code, item.error_message in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -144,14 +143,14 @@ class UpdateFeaturesResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        write_compact_structs(UpdatableFeatureResult, self.results, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        write_compact_structs(UpdatableFeatureResult, self.results, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -64,13 +64,13 @@ class UpdateFeaturesResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(error_message)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(error_message)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -89,19 +89,19 @@ class UpdateMetadataPartitionState(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name)
-        add(pack_h(size))
-        add(topic_name)
-        isr = self.isr if type(self.isr) is list else as_list(self.isr)
+        parts.append(pack_h(size))
+        parts.append(topic_name)
+        isr = isr if type(isr := self.isr) is list else as_list(isr)
         size = len(isr)
-        add(pack_iiiii(self.partition_index, self.controller_epoch, self.leader, self.leader_epoch, size))
-        add(PACK_INT32[len(isr)](*isr))
-        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+        parts.append(pack_iiiii(self.partition_index, self.controller_epoch, self.leader, self.leader_epoch, size))
+        parts.append(PACK_INT32[len(isr)](*isr))
+        replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
         size = len(replicas)
-        add(pack_ii(self.zk_version, size))
-        add(PACK_INT32[len(replicas)](*replicas))
+        parts.append(pack_ii(self.zk_version, size))
+        parts.append(PACK_INT32[len(replicas)](*replicas))
 
 
 class UpdateMetadataEndpoint(kipwire.Struct):
@@ -136,12 +136,12 @@ class UpdateMetadataEndpoint(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host)
-        add(pack_ih(self.port, size))
-        add(host)
-        add(pack_h(self.security_protocol))
+        parts.append(pack_ih(self.port, size))
+        parts.append(host)
+        parts.append(pack_h(self.security_protocol))
 
 
 class UpdateMetadataBroker(kipwire.Struct):
@@ -184,16 +184,16 @@ class UpdateMetadataBroker(kipwire.Struct):
             self.rack, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.id))
-        write_structs(UpdateMetadataEndpoint, self.endpoints, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.id))
+        write_structs(UpdateMetadataEndpoint, self.endpoints, parts)
         if self.rack is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             rack = encode_text(self.rack)
             size = len(rack)
-            add(pack_h(size))
-            add(rack)
+            parts.append(pack_h(size))
+            parts.append(rack)
 
 
 class UpdateMetadataRequest(kipwire.Message):
@@ -252,7 +252,7 @@ class UpdateMetadataRequest(kipwire.Message):
         self.live_brokers, pos = read_structs(UpdateMetadataBroker, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ii(self.controller_id, self.controller_epoch))
-        write_structs(UpdateMetadataPartitionState, self.ungrouped_partition_states, add)
-        write_structs(UpdateMetadataBroker, self.live_brokers, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ii(self.controller_id, self.controller_epoch))
+        write_structs(UpdateMetadataPartitionState, self.ungrouped_partition_states, parts)
+        write_structs(UpdateMetadataBroker, self.live_brokers, parts)

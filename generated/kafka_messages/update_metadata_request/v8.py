@@ -107,13 +107,13 @@ class UpdateMetadataPartitionState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        isr = self.isr if type(self.isr) is list else as_list(self.isr)
+    def _write(self, parts: list[bytes]) -> None:
+        isr = isr if type(isr := self.isr) is list else as_list(isr)
         size1 = len(isr) + 1
-        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+        replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
         size2 = len(replicas) + 1
         offline_replicas = (
-            self.offline_replicas if type(self.offline_replicas) is list else as_list(self.offline_replicas)
+            offline_replicas if type(offline_replicas := self.offline_replicas) is list else as_list(offline_replicas)
         )
         size3 = len(offline_replicas) + 1
         packed = pack_UpdateMetadataPartitionState[size1, size2, size3](
@@ -129,12 +129,12 @@ class UpdateMetadataPartitionState(kipwire.FlexibleStruct):
             size3,
             *offline_replicas,
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[UpdateMetadataPartitionState], rows: kipwire.Rows) -> None:
-        item: UpdateMetadataPartitionState
-        for item, (
+    def _fill(items: list[UpdateMetadataPartitionState], *columns: kipwire.Column) -> None:
+        for (
+            item,
             item.partition_index,
             item.controller_epoch,
             item.leader,
@@ -143,7 +143,7 @@ class UpdateMetadataPartitionState(kipwire.FlexibleStruct):
             item.zk_version,
             item.replicas,
             item.offline_replicas,
-        ) in zip(items, rows):
+        ) in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -191,14 +191,14 @@ class UpdateMetadataTopicState(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        add(pack_16s(self.topic_id.bytes))
-        write_compact_structs(UpdateMetadataPartitionState, self.partition_states, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        parts.append(pack_16s(self.topic_id.bytes))
+        write_compact_structs(UpdateMetadataPartitionState, self.partition_states, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class UpdateMetadataEndpoint(kipwire.FlexibleStruct):
@@ -244,23 +244,22 @@ class UpdateMetadataEndpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(pack_i(self.port))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(pack_i(self.port))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         listener = encode_text(self.listener)
         size = len(listener) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(listener)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(listener)
         packed = pack_hx(self.security_protocol)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[UpdateMetadataEndpoint], rows: kipwire.Rows) -> None:
-        item: UpdateMetadataEndpoint
-        for item, (item.port, item.host, item.listener, item.security_protocol) in zip(items, rows):
+    def _fill(items: list[UpdateMetadataEndpoint], *columns: kipwire.Column) -> None:
+        for item, item.port, item.host, item.listener, item.security_protocol in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -306,17 +305,17 @@ class UpdateMetadataBroker(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.id))
-        write_compact_structs(UpdateMetadataEndpoint, self.endpoints, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.id))
+        write_compact_structs(UpdateMetadataEndpoint, self.endpoints, parts)
         if self.rack is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class UpdateMetadataRequest(kipwire.FlexibleMessage):
@@ -390,14 +389,14 @@ class UpdateMetadataRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(
             pack_iBiq(self.controller_id, BOOL_BYTE[self.is_kraft_controller], self.controller_epoch, self.broker_epoch)
         )
-        write_compact_structs(UpdateMetadataTopicState, self.topic_states, add)
-        write_compact_structs(UpdateMetadataBroker, self.live_brokers, add)
+        write_compact_structs(UpdateMetadataTopicState, self.topic_states, parts)
+        write_compact_structs(UpdateMetadataBroker, self.live_brokers, parts)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -409,10 +408,6 @@ class UpdateMetadataRequest(kipwire.FlexibleMessage):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.type != 0:
-            parts = []
-            add = parts.append
-            add(pack_b(self.type))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_b(self.type)))
         return fields

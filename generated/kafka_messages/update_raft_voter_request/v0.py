@@ -66,22 +66,21 @@ class Listener(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hx(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Listener], rows: kipwire.Rows) -> None:
-        item: Listener
-        for item, (item.name, item.host, item.port) in zip(items, rows):
+    def _fill(items: list[Listener], *columns: kipwire.Column) -> None:
+        for item, item.name, item.host, item.port in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -110,9 +109,9 @@ class KRaftVersionFeature(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class UpdateRaftVoterRequest(kipwire.FlexibleMessage):
@@ -191,15 +190,15 @@ class UpdateRaftVoterRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.cluster_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(cluster_id)
-        add(pack_ii16s(self.current_leader_epoch, self.voter_id, self.voter_directory_id.bytes))
-        write_compact_structs(Listener, self.listeners, add)
-        write_struct(KRaftVersionFeature, self.kraft_version_feature, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(cluster_id)
+        parts.append(pack_ii16s(self.current_leader_epoch, self.voter_id, self.voter_directory_id.bytes))
+        write_compact_structs(Listener, self.listeners, parts)
+        write_struct(KRaftVersionFeature, self.kraft_version_feature, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

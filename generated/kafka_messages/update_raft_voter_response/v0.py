@@ -61,14 +61,14 @@ class CurrentLeader(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(pack_ii(self.leader_id, self.leader_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(pack_ii(self.leader_id, self.leader_epoch))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_ix(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class UpdateRaftVoterResponse(kipwire.FlexibleMessage):
@@ -113,10 +113,10 @@ class UpdateRaftVoterResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_ihx(self.throttle_time_ms, self.error_code)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -130,8 +130,7 @@ class UpdateRaftVoterResponse(kipwire.FlexibleMessage):
         parts: list[bytes]
         if self._lazy_current_leader is not DEFAULT and self.current_leader != CurrentLeader():
             parts = []
-            add = parts.append
-            write_struct(CurrentLeader, self.current_leader, add)
+            write_struct(CurrentLeader, self.current_leader, parts)
             fields.append((0, b"".join(parts)))
         return fields
 

@@ -111,41 +111,41 @@ class UserScramCredentialRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        salt = self.salt if type(self.salt) is bytes else as_bytes(self.salt)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        salt = salt if type(salt := self.salt) is bytes else as_bytes(salt)
         size = len(salt) + 1
-        add(pack_b(self.mechanism))
+        parts.append(pack_b(self.mechanism))
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(salt)
-        stored_key = self.stored_key if type(self.stored_key) is bytes else as_bytes(self.stored_key)
+            parts.append(write_size(size))
+        parts.append(salt)
+        stored_key = stored_key if type(stored_key := self.stored_key) is bytes else as_bytes(stored_key)
         size = len(stored_key) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(stored_key)
-        server_key = self.server_key if type(self.server_key) is bytes else as_bytes(self.server_key)
+            parts.append(write_size(size))
+        parts.append(stored_key)
+        server_key = server_key if type(server_key := self.server_key) is bytes else as_bytes(server_key)
         size = len(server_key) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(server_key)
+            parts.append(write_size(size))
+        parts.append(server_key)
         packed = pack_ix(self.iterations)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -93,7 +93,7 @@ class PartitionData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_iii16s16siqBx(
             self.partition_index,
             self.replica_epoch,
@@ -104,7 +104,7 @@ class PartitionData(kipwire.FlexibleStruct):
             self.last_offset,
             BOOL_BYTE[self.pre_vote],
         )
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
@@ -154,13 +154,13 @@ class TopicData(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(topic_name)
-        write_compact_structs(PartitionData, self.partitions, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(topic_name)
+        write_compact_structs(PartitionData, self.partitions, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class VoteRequest(kipwire.FlexibleMessage):
@@ -212,14 +212,14 @@ class VoteRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         if self.cluster_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(cluster_id)
-        add(pack_i(self.voter_id))
-        write_compact_structs(TopicData, self.topics, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(cluster_id)
+        parts.append(pack_i(self.voter_id))
+        write_compact_structs(TopicData, self.topics, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -65,22 +65,21 @@ class Endpoint(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         packed = pack_Hx(self.port)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Endpoint], rows: kipwire.Rows) -> None:
-        item: Endpoint
-        for item, (item.name, item.host, item.port) in zip(items, rows):
+    def _fill(items: list[Endpoint], *columns: kipwire.Column) -> None:
+        for item, item.name, item.host, item.port in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -109,9 +108,9 @@ class KRaftVersionFeature(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_hhx(self.min_supported_version, self.max_supported_version)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class Voter(kipwire.FlexibleStruct):
@@ -160,11 +159,11 @@ class Voter(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i16s(self.voter_id, self.voter_directory_id.bytes))
-        write_compact_structs(Endpoint, self.endpoints, add)
-        write_struct(KRaftVersionFeature, self.kraft_version_feature, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i16s(self.voter_id, self.voter_directory_id.bytes))
+        write_compact_structs(Endpoint, self.endpoints, parts)
+        write_struct(KRaftVersionFeature, self.kraft_version_feature, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class VotersRecord(kipwire.FlexibleMessage):
@@ -200,7 +199,7 @@ class VotersRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.version))
-        write_compact_structs(Voter, self.voters, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.version))
+        write_compact_structs(Voter, self.voters, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

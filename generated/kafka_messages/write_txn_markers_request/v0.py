@@ -52,17 +52,19 @@ class WritableTxnMarkerTopic(kipwire.Struct):
         pos += size * 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
+        parts.append(pack_h(size))
+        parts.append(name)
         partition_indexes = (
-            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+            partition_indexes
+            if type(partition_indexes := self.partition_indexes) is list
+            else as_list(partition_indexes)
         )
         size = len(partition_indexes)
-        add(pack_i(size))
-        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
 
 
 class WritableTxnMarker(kipwire.Struct):
@@ -110,10 +112,10 @@ class WritableTxnMarker(kipwire.Struct):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_qhB(self.producer_id, self.producer_epoch, BOOL_BYTE[self.transaction_result]))
-        write_structs(WritableTxnMarkerTopic, self.topics, add)
-        add(pack_i(self.coordinator_epoch))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_qhB(self.producer_id, self.producer_epoch, BOOL_BYTE[self.transaction_result]))
+        write_structs(WritableTxnMarkerTopic, self.topics, parts)
+        parts.append(pack_i(self.coordinator_epoch))
 
 
 class WriteTxnMarkersRequest(kipwire.Message):
@@ -145,5 +147,5 @@ class WriteTxnMarkersRequest(kipwire.Message):
         self.markers, pos = read_structs(WritableTxnMarker, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(WritableTxnMarker, self.markers, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(WritableTxnMarker, self.markers, parts)

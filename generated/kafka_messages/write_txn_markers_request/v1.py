@@ -58,23 +58,24 @@ class WritableTxnMarkerTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
         partition_indexes = (
-            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+            partition_indexes
+            if type(partition_indexes := self.partition_indexes) is list
+            else as_list(partition_indexes)
         )
         size = len(partition_indexes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(partition_indexes)](*partition_indexes))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[WritableTxnMarkerTopic], rows: kipwire.Rows) -> None:
-        item: WritableTxnMarkerTopic
-        for item, (item.name, item.partition_indexes) in zip(items, rows):
+    def _fill(items: list[WritableTxnMarkerTopic], *columns: kipwire.Column) -> None:
+        for item, item.name, item.partition_indexes in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -125,11 +126,11 @@ class WritableTxnMarker(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_qhB(self.producer_id, self.producer_epoch, BOOL_BYTE[self.transaction_result]))
-        write_compact_structs(WritableTxnMarkerTopic, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_qhB(self.producer_id, self.producer_epoch, BOOL_BYTE[self.transaction_result]))
+        write_compact_structs(WritableTxnMarkerTopic, self.topics, parts)
         packed = pack_ix(self.coordinator_epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class WriteTxnMarkersRequest(kipwire.FlexibleMessage):
@@ -163,6 +164,6 @@ class WriteTxnMarkersRequest(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(WritableTxnMarker, self.markers, add)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(WritableTxnMarker, self.markers, parts)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -49,8 +49,8 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
         pos += 6
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_ih(self.partition_index, self.error_code))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
     def _fill(items: list[WritableTxnMarkerPartitionResult], rows: kipwire.Rows) -> None:
@@ -91,12 +91,12 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
         self.partitions, pos = read_structs(WritableTxnMarkerPartitionResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name)
-        add(pack_h(size))
-        add(name)
-        write_structs(WritableTxnMarkerPartitionResult, self.partitions, add)
+        parts.append(pack_h(size))
+        parts.append(name)
+        write_structs(WritableTxnMarkerPartitionResult, self.partitions, parts)
 
 
 class WritableTxnMarkerResult(kipwire.Struct):
@@ -123,9 +123,9 @@ class WritableTxnMarkerResult(kipwire.Struct):
         self.topics, pos = read_structs(WritableTxnMarkerTopicResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_q(self.producer_id))
-        write_structs(WritableTxnMarkerTopicResult, self.topics, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_q(self.producer_id))
+        write_structs(WritableTxnMarkerTopicResult, self.topics, parts)
 
 
 class WriteTxnMarkersResponse(kipwire.Message):
@@ -156,5 +156,5 @@ class WriteTxnMarkersResponse(kipwire.Message):
         self.markers, pos = read_structs(WritableTxnMarkerResult, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(WritableTxnMarkerResult, self.markers, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(WritableTxnMarkerResult, self.markers, parts)

@@ -117,36 +117,35 @@ class MessageAndOffset(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
-        add(pack_q(self.offset))
+        parts.append(pack_q(self.offset))
         message_size_at = len(parts)
-        add(b"")
+        parts.append(b"")
         crc_at = len(parts)
-        add(b"")
+        parts.append(b"")
         magic_at = len(parts)
         if not 0 <= self.compression_type <= 0x7:
             raise kipwire.Malformed
         if not 0 <= self.unused_bits <= 0xF:
             raise kipwire.Malformed
         attributes = self.compression_type | BOOL_BYTE[self.timestamp_type] << 3 | self.unused_bits << 4
-        add(pack_bBq(1, attributes, self.timestamp))
+        parts.append(pack_bBq(1, attributes, self.timestamp))
         if self.key is None:
-            add(pack_i(-1))
+            parts.append(pack_i(-1))
         else:
-            key = self.key if type(self.key) is bytes else as_bytes(self.key)
+            key = key if type(key := self.key) is bytes else as_bytes(key)
             size = len(key)
-            add(pack_i(size))
-            add(key)
+            parts.append(pack_i(size))
+            parts.append(key)
         if self.value is None:
-            add(pack_i(-1))
+            parts.append(pack_i(-1))
         else:
-            value = self.value if type(self.value) is bytes else as_bytes(self.value)
+            value = value if type(value := self.value) is bytes else as_bytes(value)
             size = len(value)
-            add(pack_i(size))
-            add(value)
+            parts.append(pack_i(size))
+            parts.append(value)
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[magic_at:])))
         size = sum(map(len, parts[message_size_at + 1 :]))
         parts[message_size_at] = pack_i(size)
-        give(b"".join(parts))
+        out.append(b"".join(parts))

@@ -155,17 +155,16 @@ class RecordBatch(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
-        add(pack_q(self.base_offset))
+        parts.append(pack_q(self.base_offset))
         batch_length_at = len(parts)
-        add(b"")
-        add(pack_ib(self.partition_leader_epoch, 2))
+        parts.append(b"")
+        parts.append(pack_ib(self.partition_leader_epoch, 2))
         crc_at = len(parts)
-        add(b"")
+        parts.append(b"")
         attributes_at = len(parts)
-        records = self.records if type(self.records) is bytes else as_bytes(self.records)
+        records = records if type(records := self.records) is bytes else as_bytes(records)
         if not 0 <= self.compression_type <= 0x7:
             raise kipwire.Malformed
         if not 0 <= self.unused_bits <= 0x1FF:
@@ -178,7 +177,7 @@ class RecordBatch(kipwire.Message):
             | BOOL_BYTE[self.has_delete_horizon] << 6
             | self.unused_bits << 7
         )
-        add(
+        parts.append(
             pack_Hiqqqhii(
                 attributes,
                 self.last_offset_delta,
@@ -190,8 +189,8 @@ class RecordBatch(kipwire.Message):
                 self.records_count,
             )
         )
-        add(records)
+        parts.append(records)
         parts[crc_at] = pack_I(checksums.crc32c(b"".join(parts[attributes_at:])))
         size = sum(map(len, parts[batch_length_at + 1 :]))
         parts[batch_length_at] = pack_i(size)
-        give(b"".join(parts))
+        out.append(b"".join(parts))

@@ -64,18 +64,18 @@ class RecordHeader(kipwire.Struct):
             self.value, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         key = encode_text(self.key)
         size = len(key)
-        add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
-        add(key)
+        parts.append(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
+        parts.append(key)
         if self.value is None:
-            add(b"\x01")
+            parts.append(b"\x01")
         else:
-            value = self.value if type(self.value) is bytes else as_bytes(self.value)
+            value = value if type(value := self.value) is bytes else as_bytes(value)
             size = len(value)
-            add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
-            add(value)
+            parts.append(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
+            parts.append(value)
 
 
 class Record(kipwire.Struct):
@@ -208,37 +208,36 @@ class Record(kipwire.Struct):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
-        add(pack_b(self.attributes))
+        parts.append(pack_b(self.attributes))
         number = (self.timestamp_delta << 1) ^ (self.timestamp_delta >> 63)
-        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.timestamp_delta, 64))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_packed(self.timestamp_delta, 64))
         number = (self.offset_delta << 1) ^ (self.offset_delta >> 31)
-        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.offset_delta, 32))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_packed(self.offset_delta, 32))
         if self.key is None:
-            add(b"\x01")
+            parts.append(b"\x01")
         else:
-            key = self.key if type(self.key) is bytes else as_bytes(self.key)
+            key = key if type(key := self.key) is bytes else as_bytes(key)
             size = len(key)
-            add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
-            add(key)
+            parts.append(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
+            parts.append(key)
         if self.value is None:
-            add(b"\x01")
+            parts.append(b"\x01")
         else:
-            value = self.value if type(self.value) is bytes else as_bytes(self.value)
+            value = value if type(value := self.value) is bytes else as_bytes(value)
             size = len(value)
-            add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
-            add(value)
-        headers = self.headers if type(self.headers) is list else as_list(self.headers)
+            parts.append(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
+            parts.append(value)
+        headers = headers if type(headers := self.headers) is list else as_list(headers)
         size = len(headers)
-        add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
+        parts.append(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
         if headers:
-            write_elements(RecordHeader, headers, add)
+            write_elements(RecordHeader, headers, parts)
         body = b"".join(parts)
         size = len(body)
-        give(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
-        give(body)
+        out.append(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
+        out.append(body)
 
 
 class Records(kipwire.Message):
@@ -270,7 +269,7 @@ class Records(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        records = self.records if type(self.records) is list else as_list(self.records)
+    def _write(self, parts: list[bytes]) -> None:
+        records = records if type(records := self.records) is list else as_list(records)
         if records:
-            write_elements(Record, records, add)
+            write_elements(Record, records, parts)

@@ -80,16 +80,15 @@ class CommonRequestFields(kipwire.Message):
         self.body, pos = data[pos:end], end
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
         client_id = encode_text(self.client_id)
         size = len(client_id)
-        add(pack_hhih(self.request_type_id, self.version_id, self.correlation_id, size))
-        add(client_id)
-        body_ = self.body if type(self.body) is bytes else as_bytes(self.body)
-        add(body_)
+        parts.append(pack_hhih(self.request_type_id, self.version_id, self.correlation_id, size))
+        parts.append(client_id)
+        body_ = body_ if type(body_ := self.body) is bytes else as_bytes(body_)
+        parts.append(body_)
         body = b"".join(parts)
         size = len(body)
-        give(pack_i(size))
-        give(body)
+        out.append(pack_i(size))
+        out.append(body)

@@ -63,13 +63,12 @@ class CommonResponseFields(kipwire.Message):
         self.body, pos = data[pos:end], end
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
-        body_ = self.body if type(self.body) is bytes else as_bytes(self.body)
-        add(pack_ihh(self.correlation_id, self.version_id, self.error))
-        add(body_)
+        body_ = body_ if type(body_ := self.body) is bytes else as_bytes(body_)
+        parts.append(pack_ihh(self.correlation_id, self.version_id, self.error))
+        parts.append(body_)
         body = b"".join(parts)
         size = len(body)
-        give(pack_i(size))
-        give(body)
+        out.append(pack_i(size))
+        out.append(body)

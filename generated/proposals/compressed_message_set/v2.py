@@ -118,24 +118,27 @@ class CompressedMessageSet(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
-        add(pack_q(self.offset))
+        parts.append(pack_q(self.offset))
         length_at = len(parts)
-        add(b"")
+        parts.append(b"")
         crc_at = len(parts)
-        add(b"")
+        parts.append(b"")
         magic_at = len(parts)
         compressed_messages = (
-            self.compressed_messages if type(self.compressed_messages) is bytes else as_bytes(self.compressed_messages)
+            compressed_messages
+            if type(compressed_messages := self.compressed_messages) is bytes
+            else as_bytes(compressed_messages)
         )
         if not 0 <= self.compression_type <= 0x7:
             raise kipwire.Malformed
         attributes = self.compression_type | BOOL_BYTE[self.timestamp_type] << 3 | BOOL_BYTE[self.is_transactional] << 4
-        add(pack_bHiqqhi(2, attributes, self.offset_delta, self.max_timestamp, self.pid, self.epoch, self.sequence))
-        add(compressed_messages)
+        parts.append(
+            pack_bHiqqhi(2, attributes, self.offset_delta, self.max_timestamp, self.pid, self.epoch, self.sequence)
+        )
+        parts.append(compressed_messages)
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[magic_at:])))
         size = sum(map(len, parts[length_at + 1 :]))
         parts[length_at] = pack_i(size)
-        give(b"".join(parts))
+        out.append(b"".join(parts))

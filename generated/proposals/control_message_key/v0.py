@@ -45,5 +45,5 @@ class ControlMessageKey(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_hh(0, self.control_message_type))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_hh(0, self.control_message_type))

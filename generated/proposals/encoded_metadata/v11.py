@@ -80,23 +80,23 @@ class EncodedMetadataBroker(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         number = self.node_id
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.node_id, 32))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.node_id, 32))
         host = encode_text(self.host)
         size = len(host) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
         number = self.port
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.port, 32))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.port, 32))
         if self.rack is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class EncodedMetadataPartition(kipwire.FlexibleStruct):
@@ -182,30 +182,30 @@ class EncodedMetadataPartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         error_code = self.error_code
         partition_index = self.partition_index
         leader_id = self.leader_id
         leader_epoch = self.leader_epoch
         if 0 <= error_code | partition_index | leader_id | leader_epoch < 128:
-            add(pack_BBBB(error_code, partition_index, leader_id, leader_epoch))
+            parts.append(pack_BBBB(error_code, partition_index, leader_id, leader_epoch))
         else:
-            add(write_upacked_run((error_code, partition_index, leader_id, leader_epoch), (16, 32, 32, 32)))
-        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+            parts.append(write_upacked_run((error_code, partition_index, leader_id, leader_epoch), (16, 32, 32, 32)))
+        replica_nodes = replica_nodes if type(replica_nodes := self.replica_nodes) is list else as_list(replica_nodes)
         size = len(replica_nodes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_upacked_array(replica_nodes, 32))
-        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_upacked_array(replica_nodes, 32))
+        isr_nodes = isr_nodes if type(isr_nodes := self.isr_nodes) is list else as_list(isr_nodes)
         size = len(isr_nodes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_upacked_array(isr_nodes, 32))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_upacked_array(isr_nodes, 32))
         offline_replicas = (
-            self.offline_replicas if type(self.offline_replicas) is list else as_list(self.offline_replicas)
+            offline_replicas if type(offline_replicas := self.offline_replicas) is list else as_list(offline_replicas)
         )
         size = len(offline_replicas) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_upacked_array(offline_replicas, 32))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_upacked_array(offline_replicas, 32))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class EncodedMetadataTopic(kipwire.FlexibleStruct):
@@ -277,18 +277,18 @@ class EncodedMetadataTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         number = self.error_code
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.error_code, 16))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.error_code, 16))
         name = encode_text(self.name)
         size = len(name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_B(BOOL_BYTE[self.is_internal]))
-        write_compact_structs(EncodedMetadataPartition, self.partitions, add)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_B(BOOL_BYTE[self.is_internal]))
+        write_compact_structs(EncodedMetadataPartition, self.partitions, parts)
         number = self.topic_authorized_operations
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.topic_authorized_operations, 32))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.topic_authorized_operations, 32))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class EncodedMetadata(kipwire.FlexibleMessage):
@@ -392,20 +392,20 @@ class EncodedMetadata(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         number = self.throttle_time_ms
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.throttle_time_ms, 32))
-        write_compact_structs(EncodedMetadataBroker, self.brokers, add)
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.throttle_time_ms, 32))
+        write_compact_structs(EncodedMetadataBroker, self.brokers, parts)
         if self.cluster_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(cluster_id)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(cluster_id)
         number = self.controller_id
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.controller_id, 32))
-        write_compact_structs(EncodedMetadataTopic, self.topics, add)
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.controller_id, 32))
+        write_compact_structs(EncodedMetadataTopic, self.topics, parts)
         number = self.cluster_authorized_operations
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.cluster_authorized_operations, 32))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.cluster_authorized_operations, 32))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

@@ -66,26 +66,25 @@ class EncodedMetadataBroker(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         host = encode_text(self.host)
         size = len(host) + 1
-        add(pack_i(self.node_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host)
-        add(pack_i(self.port))
+        parts.append(pack_i(self.node_id))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(host)
+        parts.append(pack_i(self.port))
         if self.rack is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(rack)
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(rack)
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[EncodedMetadataBroker], rows: kipwire.Rows) -> None:
-        item: EncodedMetadataBroker
-        for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
+    def _fill(items: list[EncodedMetadataBroker], *columns: kipwire.Column) -> None:
+        for item, item.node_id, item.host, item.port, item.rack in zip(items, *columns):
             item._unknown_tagged_fields = None
 
 
@@ -201,30 +200,30 @@ class EncodedMetadataPartition(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         number = (self.error_code << 1) ^ (self.error_code >> 15)
-        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.error_code, 16))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_packed(self.error_code, 16))
         number = (self.partition_index << 1) ^ (self.partition_index >> 31)
-        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.partition_index, 32))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_packed(self.partition_index, 32))
         number = (self.leader_id << 1) ^ (self.leader_id >> 31)
-        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.leader_id, 32))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_packed(self.leader_id, 32))
         number = (self.leader_epoch << 1) ^ (self.leader_epoch >> 31)
-        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.leader_epoch, 32))
-        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_packed(self.leader_epoch, 32))
+        replica_nodes = replica_nodes if type(replica_nodes := self.replica_nodes) is list else as_list(replica_nodes)
         size = len(replica_nodes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_packed_array(replica_nodes, 32))
-        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_packed_array(replica_nodes, 32))
+        isr_nodes = isr_nodes if type(isr_nodes := self.isr_nodes) is list else as_list(isr_nodes)
         size = len(isr_nodes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_packed_array(isr_nodes, 32))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_packed_array(isr_nodes, 32))
         offline_replicas = (
-            self.offline_replicas if type(self.offline_replicas) is list else as_list(self.offline_replicas)
+            offline_replicas if type(offline_replicas := self.offline_replicas) is list else as_list(offline_replicas)
         )
         size = len(offline_replicas) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_packed_array(offline_replicas, 32))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_packed_array(offline_replicas, 32))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class EncodedMetadataTopic(kipwire.FlexibleStruct):
@@ -280,16 +279,16 @@ class EncodedMetadataTopic(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
-        add(pack_h(self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(name)
-        add(pack_B(BOOL_BYTE[self.is_internal]))
-        write_compact_structs(EncodedMetadataPartition, self.partitions, add)
+        parts.append(pack_h(self.error_code))
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(name)
+        parts.append(pack_B(BOOL_BYTE[self.is_internal]))
+        write_compact_structs(EncodedMetadataPartition, self.partitions, parts)
         packed = pack_ix(self.topic_authorized_operations)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class EncodedMetadata(kipwire.FlexibleMessage):
@@ -363,17 +362,17 @@ class EncodedMetadata(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.throttle_time_ms))
-        write_compact_structs(EncodedMetadataBroker, self.brokers, add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.throttle_time_ms))
+        write_compact_structs(EncodedMetadataBroker, self.brokers, parts)
         if self.cluster_id is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(cluster_id)
-        add(pack_i(self.controller_id))
-        write_compact_structs(EncodedMetadataTopic, self.topics, add)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(cluster_id)
+        parts.append(pack_i(self.controller_id))
+        write_compact_structs(EncodedMetadataTopic, self.topics, parts)
         packed = pack_ix(self.cluster_authorized_operations)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -60,21 +60,21 @@ class OffsetData(kipwire.Struct):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        partitions = partitions if type(partitions := self.partitions) is list else as_list(partitions)
         size = len(partitions)
-        add(pack_h(size))
-        add(PACK_INT32[len(partitions)](*partitions))
-        offsets = self.offsets if type(self.offsets) is list else as_list(self.offsets)
+        parts.append(pack_h(size))
+        parts.append(PACK_INT32[len(partitions)](*partitions))
+        offsets = offsets if type(offsets := self.offsets) is list else as_list(offsets)
         if len(offsets) != len(self.partitions):
             raise kipwire.Malformed
         size = len(offsets)
-        add(pack_h(size))
-        add(PACK_INT32[len(offsets)](*offsets))
+        parts.append(pack_h(size))
+        parts.append(PACK_INT32[len(offsets)](*offsets))
 
 
 class FetchRequest(kipwire.Message):
@@ -160,19 +160,18 @@ class FetchRequest(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
         client_id = encode_text(self.client_id)
         size = len(client_id)
-        add(pack_hhih(self.request_type_id, 0, self.correlation_id, size))
-        add(client_id)
-        topic_offsets = self.topic_offsets if type(self.topic_offsets) is list else as_list(self.topic_offsets)
+        parts.append(pack_hhih(self.request_type_id, 0, self.correlation_id, size))
+        parts.append(client_id)
+        topic_offsets = topic_offsets if type(topic_offsets := self.topic_offsets) is list else as_list(topic_offsets)
         size = len(topic_offsets)
-        add(pack_iiih(self.replica_id, self.max_wait, self.min_bytes, size))
+        parts.append(pack_iiih(self.replica_id, self.max_wait, self.min_bytes, size))
         if topic_offsets:
-            write_elements(OffsetData, topic_offsets, add)
+            write_elements(OffsetData, topic_offsets, parts)
         body = b"".join(parts)
         size = len(body)
-        give(pack_i(size))
-        give(body)
+        out.append(pack_i(size))
+        out.append(body)

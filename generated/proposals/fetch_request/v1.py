@@ -47,8 +47,8 @@ class PartitionOffsetData(kipwire.Struct):
         pos += 12
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_iii(self.partition, self.offset, self.fetch_size))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_iii(self.partition, self.offset, self.fetch_size))
 
 
 class OffsetData(kipwire.Struct):
@@ -86,18 +86,20 @@ class OffsetData(kipwire.Struct):
             self.partition_offsets = []
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
+        parts.append(pack_h(size))
+        parts.append(topic)
         partition_offsets = (
-            self.partition_offsets if type(self.partition_offsets) is list else as_list(self.partition_offsets)
+            partition_offsets
+            if type(partition_offsets := self.partition_offsets) is list
+            else as_list(partition_offsets)
         )
         size = len(partition_offsets)
-        add(pack_h(size))
+        parts.append(pack_h(size))
         if partition_offsets:
-            write_elements(PartitionOffsetData, partition_offsets, add)
+            write_elements(PartitionOffsetData, partition_offsets, parts)
 
 
 class FetchRequest(kipwire.Message):
@@ -183,19 +185,18 @@ class FetchRequest(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
         client_id = encode_text(self.client_id)
         size = len(client_id)
-        add(pack_hhih(self.request_type_id, 1, self.correlation_id, size))
-        add(client_id)
-        topic_offsets = self.topic_offsets if type(self.topic_offsets) is list else as_list(self.topic_offsets)
+        parts.append(pack_hhih(self.request_type_id, 1, self.correlation_id, size))
+        parts.append(client_id)
+        topic_offsets = topic_offsets if type(topic_offsets := self.topic_offsets) is list else as_list(topic_offsets)
         size = len(topic_offsets)
-        add(pack_iiih(self.replica_id, self.max_wait, self.min_bytes, size))
+        parts.append(pack_iiih(self.replica_id, self.max_wait, self.min_bytes, size))
         if topic_offsets:
-            write_elements(OffsetData, topic_offsets, add)
+            write_elements(OffsetData, topic_offsets, parts)
         body = b"".join(parts)
         size = len(body)
-        give(pack_i(size))
-        give(body)
+        out.append(pack_i(size))
+        out.append(body)

@@ -53,11 +53,11 @@ class PartitionData(kipwire.Struct):
         self.messages, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        messages = self.messages if type(self.messages) is bytes else as_bytes(self.messages)
+    def _write(self, parts: list[bytes]) -> None:
+        messages = messages if type(messages := self.messages) is bytes else as_bytes(messages)
         size = len(messages)
-        add(pack_iiqi(self.partition, self.error, self.offset, size))
-        add(messages)
+        parts.append(pack_iiqi(self.partition, self.error, self.offset, size))
+        parts.append(messages)
 
 
 class TopicData(kipwire.Struct):
@@ -93,16 +93,18 @@ class TopicData(kipwire.Struct):
             self.partition_data = []
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        partition_data = self.partition_data if type(self.partition_data) is list else as_list(self.partition_data)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        partition_data = (
+            partition_data if type(partition_data := self.partition_data) is list else as_list(partition_data)
+        )
         size = len(partition_data)
-        add(pack_h(size))
+        parts.append(pack_h(size))
         if partition_data:
-            write_elements(PartitionData, partition_data, add)
+            write_elements(PartitionData, partition_data, parts)
 
 
 class FetchResponse(kipwire.Message):
@@ -158,15 +160,14 @@ class FetchResponse(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
-        data_ = self.data if type(self.data) is list else as_list(self.data)
+        data_ = data_ if type(data_ := self.data) is list else as_list(data_)
         size = len(data_)
-        add(pack_hihh(self.global_error, self.correlation_id, 1, size))
+        parts.append(pack_hihh(self.global_error, self.correlation_id, 1, size))
         if data_:
-            write_elements(TopicData, data_, add)
+            write_elements(TopicData, data_, parts)
         body = b"".join(parts)
         size = len(body)
-        give(pack_i(size))
-        give(body)
+        out.append(pack_i(size))
+        out.append(body)

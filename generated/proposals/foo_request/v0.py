@@ -37,6 +37,6 @@ class FooRequest(kipwire.Message):
 
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
 
         pass

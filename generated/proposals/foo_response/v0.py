@@ -34,8 +34,8 @@ class Foo(kipwire.Struct):
         pos += 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_h(self.baz))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_h(self.baz))
 
     @staticmethod
     def _fill(items: list[Foo], rows: kipwire.Rows) -> None:
@@ -73,5 +73,5 @@ class FooResponse(kipwire.Message):
         self.foos, pos = read_structs(Foo, data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_structs(Foo, self.foos, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_structs(Foo, self.foos, parts)

@@ -47,10 +47,10 @@ class Foo(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_hx(self.baz)
         tagged = self._tagged_fields()
-        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -69,11 +69,10 @@ class Foo(kipwire.FlexibleStruct):
         parts: list[bytes]
         if self.bar != "hello world":
             parts = []
-            add = parts.append
             bar = encode_text(self.bar)
             size = len(bar) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(bar)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(bar)
             fields.append((0, b"".join(parts)))
         return fields
 
@@ -116,10 +115,10 @@ class FooResponse(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        write_compact_structs(Foo, self.foos, add)
+    def _write(self, parts: list[bytes]) -> None:
+        write_compact_structs(Foo, self.foos, parts)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -138,10 +137,9 @@ class FooResponse(kipwire.FlexibleMessage):
         parts: list[bytes]
         if self.user_agent != "":
             parts = []
-            add = parts.append
             user_agent = encode_text(self.user_agent)
             size = len(user_agent) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(user_agent)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(user_agent)
             fields.append((0, b"".join(parts)))
         return fields

@@ -60,12 +60,12 @@ class Hello(kipwire.Message):
         self.replica_id, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         client_id = encode_text(self.client_id)
         size = len(client_id)
-        add(pack_hh(0, size))
-        add(client_id)
+        parts.append(pack_hh(0, size))
+        parts.append(client_id)
         replica_id = encode_text(self.replica_id)
         size = len(replica_id)
-        add(pack_h(size))
-        add(replica_id)
+        parts.append(pack_h(size))
+        parts.append(replica_id)

@@ -69,16 +69,16 @@ class Hello(kipwire.Message):
         self.software_version, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         client_id = encode_text(self.client_id)
         size = len(client_id)
-        add(pack_hh(1, size))
-        add(client_id)
+        parts.append(pack_hh(1, size))
+        parts.append(client_id)
         replica_id = encode_text(self.replica_id)
         size = len(replica_id)
-        add(pack_h(size))
-        add(replica_id)
+        parts.append(pack_h(size))
+        parts.append(replica_id)
         software_version = encode_text(self.software_version)
         size = len(software_version)
-        add(pack_h(size))
-        add(software_version)
+        parts.append(pack_h(size))
+        parts.append(software_version)

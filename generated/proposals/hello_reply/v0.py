@@ -40,8 +40,8 @@ class HelloReply(kipwire.Message):
         self.broker_id, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         broker_id = encode_text(self.broker_id)
         size = len(broker_id)
-        add(pack_h(size))
-        add(broker_id)
+        parts.append(pack_h(size))
+        parts.append(broker_id)

@@ -51,12 +51,12 @@ class HelloReply(kipwire.Message):
         self.software_version, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         broker_id = encode_text(self.broker_id)
         size = len(broker_id)
-        add(pack_h(size))
-        add(broker_id)
+        parts.append(pack_h(size))
+        parts.append(broker_id)
         software_version = encode_text(self.software_version)
         size = len(software_version)
-        add(pack_h(size))
-        add(software_version)
+        parts.append(pack_h(size))
+        parts.append(software_version)

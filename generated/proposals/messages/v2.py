@@ -136,31 +136,30 @@ class Message(kipwire.Struct):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
         length_at = len(parts)
-        add(b"")
+        parts.append(b"")
         attributes_at = len(parts)
         attributes = (self.key is None) | (self.value is None) << 1 | BOOL_BYTE[self.is_control] << 2
-        add(pack_Bq(attributes, self.timestamp))
+        parts.append(pack_Bq(attributes, self.timestamp))
         number = self.offset_delta
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.offset_delta, 32))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.offset_delta, 32))
         if self.key is not None:
-            key = self.key if type(self.key) is bytes else as_bytes(self.key)
+            key = key if type(key := self.key) is bytes else as_bytes(key)
             size = len(key)
             if self.value is not None:
-                add(VARINTS[size] if size < 16384 else write_size(size))
-            add(key)
+                parts.append(VARINTS[size] if size < 16384 else write_size(size))
+            parts.append(key)
         if self.value is not None:
-            value = self.value if type(self.value) is bytes else as_bytes(self.value)
-            add(value)
+            value = value if type(value := self.value) is bytes else as_bytes(value)
+            parts.append(value)
         crc_at = len(parts)
-        add(b"")
+        parts.append(b"")
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:crc_at])))
         size = sum(map(len, parts[length_at + 1 :]))
         parts[length_at] = VARINTS[size] if size < 16384 else write_upacked(size, 32)
-        give(b"".join(parts))
+        out.append(b"".join(parts))
 
 
 class Messages(kipwire.Message):
@@ -192,7 +191,7 @@ class Messages(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        messages = self.messages if type(self.messages) is list else as_list(self.messages)
+    def _write(self, parts: list[bytes]) -> None:
+        messages = messages if type(messages := self.messages) is list else as_list(messages)
         if messages:
-            write_elements(Message, messages, add)
+            write_elements(Message, messages, parts)

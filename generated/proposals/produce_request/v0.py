@@ -49,11 +49,11 @@ class PartitionData(kipwire.Struct):
         self.messages, pos = data[pos:end], end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        messages = self.messages if type(self.messages) is bytes else as_bytes(self.messages)
+    def _write(self, parts: list[bytes]) -> None:
+        messages = messages if type(messages := self.messages) is bytes else as_bytes(messages)
         size = len(messages)
-        add(pack_ii(self.partition, size))
-        add(messages)
+        parts.append(pack_ii(self.partition, size))
+        parts.append(messages)
 
 
 class TopicData(kipwire.Struct):
@@ -89,16 +89,18 @@ class TopicData(kipwire.Struct):
             self.partition_data = []
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         topic = encode_text(self.topic)
         size = len(topic)
-        add(pack_h(size))
-        add(topic)
-        partition_data = self.partition_data if type(self.partition_data) is list else as_list(self.partition_data)
+        parts.append(pack_h(size))
+        parts.append(topic)
+        partition_data = (
+            partition_data if type(partition_data := self.partition_data) is list else as_list(partition_data)
+        )
         size = len(partition_data)
-        add(pack_h(size))
+        parts.append(pack_h(size))
         if partition_data:
-            write_elements(PartitionData, partition_data, add)
+            write_elements(PartitionData, partition_data, parts)
 
 
 class ProduceRequest(kipwire.Message):
@@ -177,19 +179,18 @@ class ProduceRequest(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
         client_id = encode_text(self.client_id)
         size = len(client_id)
-        add(pack_hhih(self.request_type_id, 0, self.correlation_id, size))
-        add(client_id)
-        data_ = self.data if type(self.data) is list else as_list(self.data)
+        parts.append(pack_hhih(self.request_type_id, 0, self.correlation_id, size))
+        parts.append(client_id)
+        data_ = data_ if type(data_ := self.data) is list else as_list(data_)
         size = len(data_)
-        add(pack_bih(self.required_acks, self.ack_timeout, size))
+        parts.append(pack_bih(self.required_acks, self.ack_timeout, size))
         if data_:
-            write_elements(TopicData, data_, add)
+            write_elements(TopicData, data_, parts)
         body = b"".join(parts)
         size = len(body)
-        give(pack_i(size))
-        give(body)
+        out.append(pack_i(size))
+        out.append(body)

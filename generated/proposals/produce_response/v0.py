@@ -80,20 +80,19 @@ class ProduceResponse(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
-        errors = self.errors if type(self.errors) is list else as_list(self.errors)
+        errors = errors if type(errors := self.errors) is list else as_list(errors)
         size = len(errors)
-        add(pack_ihhh(self.correlation_id, 0, self.error, size))
-        add(PACK_INT16[len(errors)](*errors))
-        offsets = self.offsets if type(self.offsets) is list else as_list(self.offsets)
+        parts.append(pack_ihhh(self.correlation_id, 0, self.error, size))
+        parts.append(PACK_INT16[len(errors)](*errors))
+        offsets = offsets if type(offsets := self.offsets) is list else as_list(offsets)
         if len(offsets) != len(self.errors):
             raise kipwire.Malformed
         size = len(offsets)
-        add(pack_h(size))
-        add(PACK_INT64[len(offsets)](*offsets))
+        parts.append(pack_h(size))
+        parts.append(PACK_INT64[len(offsets)](*offsets))
         body = b"".join(parts)
         size = len(body)
-        give(pack_i(size))
-        give(body)
+        out.append(pack_i(size))
+        out.append(body)

@@ -95,26 +95,25 @@ class ProduceResponse(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
-        errors = self.errors if type(self.errors) is list else as_list(self.errors)
+        errors = errors if type(errors := self.errors) is list else as_list(errors)
         size = len(errors)
-        add(pack_ihhh(self.correlation_id, 1, self.error, size))
-        add(PACK_INT16[len(errors)](*errors))
-        offsets = self.offsets if type(self.offsets) is list else as_list(self.offsets)
+        parts.append(pack_ihhh(self.correlation_id, 1, self.error, size))
+        parts.append(PACK_INT16[len(errors)](*errors))
+        offsets = offsets if type(offsets := self.offsets) is list else as_list(offsets)
         if len(offsets) != len(self.errors):
             raise kipwire.Malformed
         size = len(offsets)
-        add(pack_h(size))
-        add(PACK_INT64[len(offsets)](*offsets))
-        acks = self.acks if type(self.acks) is list else as_list(self.acks)
+        parts.append(pack_h(size))
+        parts.append(PACK_INT64[len(offsets)](*offsets))
+        acks = acks if type(acks := self.acks) is list else as_list(acks)
         if len(acks) != len(self.errors):
             raise kipwire.Malformed
         size = len(acks)
-        add(pack_h(size))
-        add(PACK_INT16[len(acks)](*acks))
+        parts.append(pack_h(size))
+        parts.append(PACK_INT16[len(acks)](*acks))
         body = b"".join(parts)
         size = len(body)
-        give(pack_i(size))
-        give(body)
+        out.append(pack_i(size))
+        out.append(body)

@@ -42,8 +42,8 @@ class MessageSetResult(kipwire.Struct):
         pos += 10
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_qh(self.offset, self.error))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_qh(self.offset, self.error))
 
 
 class ProduceResponse(kipwire.Message):
@@ -101,15 +101,14 @@ class ProduceResponse(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
-        response_data = self.response_data if type(self.response_data) is list else as_list(self.response_data)
+        response_data = response_data if type(response_data := self.response_data) is list else as_list(response_data)
         size = len(response_data)
-        add(pack_ihhh(self.correlation_id, 2, self.error, size))
+        parts.append(pack_ihhh(self.correlation_id, 2, self.error, size))
         if response_data:
-            write_elements(MessageSetResult, response_data, add)
+            write_elements(MessageSetResult, response_data, parts)
         body = b"".join(parts)
         size = len(body)
-        give(pack_i(size))
-        give(body)
+        out.append(pack_i(size))
+        out.append(body)

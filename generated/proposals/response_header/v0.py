@@ -35,5 +35,5 @@ class ResponseHeader(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.correlation_id))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.correlation_id))

@@ -37,5 +37,5 @@ class TooSmall(kipwire.Message):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.too_small))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.too_small))

@@ -53,8 +53,8 @@ RESERVED_PACKAGES = frozenset({"kipgen", "kipspark", "kipwire"})
 """Packages that generated code and its users need under their own names."""
 
 _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
-    add body bool bound byte bytes checksums data encoded end fields float frozenset give item items kipwire len limit
-    list map number packed parts pos rows self size struct sum tag tagged tuple type typing uuid zip
+    body bool bound byte bytes checksums data encoded end fields float frozenset item items kipwire len limit list map
+    number out packed parts pos rows self size struct sum tag tagged tuple type typing uuid zip
     """.split())
 """Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
 _WORD_START = re.compile(r"(?<=[^A-Z])(?=[A-Z])", re.ASCII)

@@ -17,7 +17,7 @@ RUNTIME_NAMES = {
         read_bounded_struct read_bounded_structs section
         """.split()),
     "kipwire.codec.empty_elements": frozenset("""
-        counted_bytes counted_pieces read_empty_structs settle_bytes settle_pieces write_empty_structs
+        counted_bytes counted_parts read_empty_structs settle_bytes settle_parts write_empty_structs
         """.split()),
     "kipwire.codec.uuids": frozenset({"ZERO_UUID", "read_uuids", "uuid_from", "write_uuids"}),
     "kipwire.codec.varints": frozenset({"VARINTS"}),

@@ -13,7 +13,7 @@ from kipgen.language.spec import Default
 from kipgen.language.wire_form import REST
 from kipgen.python.metadata import computed_fields, fields_metadata
 from kipgen.python.rows import has_rows, row_codes
-from kipgen.python.steps import Step, read_formats, read_steps, write_formats, write_steps
+from kipgen.python.steps import Run, Step, fixed_code, read_formats, read_steps, write_formats, write_steps
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
 LINE_LENGTH = 120
@@ -26,6 +26,11 @@ class PyTaggedField:
     field: WireField
     read: tuple[Step, ...]
     write: tuple[Step, ...]
+
+    @property
+    def packed(self) -> Run | None:
+        """The call that writes its value, where it is one number of a fixed width."""
+        return self.write[0].run if self.write[0].kind == "run" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,11 @@ class PyStruct:
     """What each field is to `kipwire.codec.arrays.ElementPackers`, if one call writes the whole struct; else empty."""
     has_empty_elements: bool
     """Whether it has arrays of structs that can take no byte, at any depth."""
+
+    @property
+    def has_fixed_width(self) -> bool:
+        """Whether its fields always take the same number of bytes, each of them."""
+        return all(map(fixed_code, self.fields))
 
     @property
     def lazy(self) -> tuple[WireField, ...]:

@@ -11,7 +11,6 @@ from struct import Struct as Packer
 from kipwire.codec.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
-    FEW,
     KEPT,
     ONE_BYTE,
     PLAIN_CODES,
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from kipwire.codec.equal_elements import EqualElements
-    from kipwire.structs import Add
 
     Unpack = Callable[[bytes, int], tuple[int, ...]]
     T = TypeVar("T", bound=Struct)
@@ -43,8 +41,6 @@ pack_int32, unpack_int32 = Packer(">i").pack, Packer(">i").unpack_from
 
 MOST_MADE = 128
 """Instances made before any of them is read: it bounds the memory for a count that no bytes follow."""
-NO_FILL = Struct._fill
-"""The `_fill` of classes whose neighbours cannot be equal elements."""
 
 
 # Structs.
@@ -56,18 +52,18 @@ def read_struct(cls: type[T], data: bytes, pos: int) -> tuple[T, int]:
     return item, item._read(data, pos)
 
 
-def write_struct(cls: type[Struct], item: Struct, add: Add) -> None:
+def write_struct(cls: type[Struct], item: Struct, parts: list[bytes]) -> None:
     """Write a struct, which must be of that class."""
     if not isinstance(item, cls):
         raise Malformed
-    item._write(add)
+    item._write(parts)
 
 
 def read_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
     """`count` structs side by side: (they, position after them)."""
     if count < 0:
         raise Malformed
-    if count >= FEW and cls._fill is not NO_FILL:
+    if count >= cls._least_alike:
         reader: EqualElements = cls._equal_elements or prepared_reader(cls)
         if count >= reader.least:
             return _read_alike(reader, cls, data, pos, count)
@@ -86,7 +82,7 @@ def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tupl
     """The structs after a compact count: (they, position after them)."""
     if size > 127 or not size:
         size, pos = read_size(data, pos)
-    elif size <= FEW or cls._fill is NO_FILL:  # mostly: this saves a call
+    elif size <= cls._least_alike:  # mostly: this saves a call
         items = [*map(new, repeat(cls, size - 1))]
         read = cls._read
         for item in items:
@@ -100,6 +96,7 @@ def prepared_reader(cls: type[Struct]) -> EqualElements:
     from kipwire.codec.equal_elements import equal_elements_of  # most programs have no use for it
 
     reader = cls._equal_elements = equal_elements_of(cls)
+    cls._least_alike = reader.least
     return reader
 
 
@@ -113,7 +110,7 @@ def _read_alike(reader: EqualElements, cls: type[T], data: bytes, pos: int, coun
         if alike:
             values, taken, pos = alike
             made = [*map(new, repeat(cls, taken))]
-            cls._fill(made, values)
+            cls._fill(made, *values)
         else:
             made = [*map(new, repeat(cls, min(count, patience)))]
             patience *= 2
@@ -124,45 +121,41 @@ def _read_alike(reader: EqualElements, cls: type[T], data: bytes, pos: int, coun
     return items, pos
 
 
-def write_elements(cls: type[Struct], items: Sequence[Struct], add: Add) -> None:
+def write_elements(cls: type[Struct], items: Sequence[Struct], parts: list[bytes]) -> None:
     """Write structs side by side, which must all be of that class."""
     write = cls._write
     for item in items:
-        if type(item) is not cls and not isinstance(item, cls):
+        if not isinstance(item, cls):
             raise Malformed
-        write(item, add)
+        write(item, parts)
 
 
-def write_structs(cls: type[T], items: list[T], add: Add) -> None:
+def write_structs(cls: type[T], items: list[T], parts: list[bytes]) -> None:
     """Write an array of structs: their count, then the structs."""
     if type(items) is not list:
         items = as_list(items)
-    add(pack_int32(len(items)))
-    write_elements(cls, items, add)
+    parts.append(pack_int32(len(items)))
+    write_elements(cls, items, parts)
 
 
-def write_compact_structs(cls: type[T], items: list[T], add: Add) -> None:
+def write_compact_structs(cls: type[T], items: list[T], parts: list[bytes]) -> None:
     """Write an array of structs: their compact count, then the structs."""
     if type(items) is not list:
         items = as_list(items)
     size = len(items) + 1
-    if size > 127:
-        add(write_size(size))
-        write_elements(cls, items, add)
-        return
-    add(ONE_BYTE[size])
+    parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
     write = cls._write
     for item in items:  # as `write_elements` does; most arrays are short, and this saves them a call
-        if type(item) is not cls and not isinstance(item, cls):
+        if not isinstance(item, cls):
             raise Malformed
-        write(item, add)
+        write(item, parts)
 
 
 def section(cls: type[Struct], items: list[Any]) -> bytes:
     """The bytes of structs side by side."""
-    pieces: list[bytes] = []
-    write_elements(cls, items, pieces.append)
-    return b"".join(pieces)
+    parts: list[bytes] = []
+    write_elements(cls, items, parts)
+    return b"".join(parts)
 
 
 def read_bounded_struct(cls: type[T], data: bytes, pos: int, bound: int) -> tuple[T, int]:
@@ -243,51 +236,51 @@ def _read_compact(
     return items, pos
 
 
-def write_blobs(items: list[bytes], add: Add) -> None:
+def write_blobs(items: list[bytes], parts: list[bytes]) -> None:
     """Write an array of bytes: their count, then each after an int32 of its length."""
     items = as_list(items)
-    add(pack_int32(len(items)))
-    write_sized_blobs(items, add)
+    parts.append(pack_int32(len(items)))
+    write_sized_blobs(items, parts)
 
 
-def write_sized_blobs(items: list[bytes], add: Add) -> None:
+def write_sized_blobs(items: list[bytes], parts: list[bytes]) -> None:
     """Write bytes side by side, each after an int32 of its length."""
     for item in map(as_bytes, items):
-        add(pack_int32(len(item)))
-        add(item)
+        parts.append(pack_int32(len(item)))
+        parts.append(item)
 
 
-def write_texts(items: list[str], add: Add) -> None:
+def write_texts(items: list[str], parts: list[bytes]) -> None:
     """Write an array of strings: their count, then each after an int16 of its length."""
     items = as_list(items)
-    add(pack_int32(len(items)))
-    write_sized_texts(items, add)
+    parts.append(pack_int32(len(items)))
+    write_sized_texts(items, parts)
 
 
-def write_sized_texts(items: list[str], add: Add) -> None:
+def write_sized_texts(items: list[str], parts: list[bytes]) -> None:
     """Write strings side by side, each after an int16 of its length."""
     for item in map(encode_text, items):
-        add(pack_int16(len(item)))
-        add(item)
+        parts.append(pack_int16(len(item)))
+        parts.append(item)
 
 
-def write_compact_blobs(items: list[bytes], add: Add) -> None:
+def write_compact_blobs(items: list[bytes], parts: list[bytes]) -> None:
     """Write a compact array of bytes."""
-    _write_compact([*map(as_bytes, as_list(items))], add, write_size)
+    _write_compact([*map(as_bytes, as_list(items))], parts, write_size)
 
 
-def write_compact_texts(items: list[str], add: Add) -> None:
+def write_compact_texts(items: list[str], parts: list[bytes]) -> None:
     """Write a compact array of strings."""
-    _write_compact([*map(encode_text, as_list(items))], add, write_string_size)
+    _write_compact([*map(encode_text, as_list(items))], parts, write_string_size)
 
 
-def _write_compact(items: list[bytes], add: Add, write_long: Callable[[int], bytes]) -> None:
+def _write_compact(items: list[bytes], parts: list[bytes], write_long: Callable[[int], bytes]) -> None:
     size = len(items) + 1
-    add(ONE_BYTE[size] if size < 128 else write_size(size))
+    parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
     for item in items:
         size = len(item) + 1
-        add(ONE_BYTE[size] if size < 128 else write_long(size))
-        add(item)
+        parts.append(ONE_BYTE[size] if size < 128 else write_long(size))
+        parts.append(item)
 
 
 # Flags.

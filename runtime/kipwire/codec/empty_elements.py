@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from kipwire.structs import Add, Struct
+    from kipwire.structs import Struct
 
     T = TypeVar("T", bound=Struct)
 
@@ -55,7 +55,7 @@ class EmptyElements:
             raise Malformed
 
 
-# Where a message has such arrays, its generated code reads from bytes that count, and hands its pieces to what counts.
+# Where a message has such arrays, its generated code reads from bytes that count, and puts its parts where they count.
 
 
 class _CountedBytes(bytes):
@@ -64,19 +64,14 @@ class _CountedBytes(bytes):
     empties: EmptyElements
 
 
-class _CountedPieces:
-    """Takes the pieces of a message that is written, with the count of its elements without bytes."""
+class _CountedParts(list[bytes]):
+    """The parts of a message that is written, with the count of its elements without bytes."""
 
-    __slots__ = ("add", "empties", "size")
+    __slots__ = ("empties", "out")
 
-    def __init__(self, add: Add) -> None:
-        self.add = add
+    def __init__(self, out: list[bytes]) -> None:
+        self.out = out
         self.empties = EmptyElements(0, MAX_LENGTH)
-        self.size = 0
-
-    def __call__(self, piece: bytes) -> None:
-        self.size += len(piece)
-        self.add(piece)
 
 
 def counted_bytes(data: bytes, pos: int) -> bytes:
@@ -100,19 +95,20 @@ def read_empty_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple
     return read_structs(cls, data, pos, count)
 
 
-def counted_pieces(add: Add) -> Add:
-    """What takes the pieces of a message and counts them."""
-    return _CountedPieces(add)
+def counted_parts(out: list[bytes]) -> list[bytes]:
+    """Where to put the parts of a message that are for `out`, so that its elements are counted."""
+    return _CountedParts(out)
 
 
-def settle_pieces(add: Add) -> None:
-    """Check that the message whose pieces were taken may have the elements that were counted."""
-    assert isinstance(add, _CountedPieces)
-    add.empties.settle(add.size)
+def settle_parts(parts: list[bytes]) -> None:
+    """Pass the parts on, and check that the message may have the elements that were counted."""
+    assert isinstance(parts, _CountedParts)
+    parts.out += parts
+    parts.empties.settle(sum(map(len, parts)))
 
 
-def write_empty_structs(cls: type[T], items: list[T], add: Add) -> None:
+def write_empty_structs(cls: type[T], items: list[T], parts: list[bytes]) -> None:
     """Write an array of structs that can take no byte: their count, then they."""
-    assert isinstance(add, _CountedPieces)
-    add.empties.add(len(items))
-    write_structs(cls, items, add)
+    assert isinstance(parts, _CountedParts)
+    parts.empties.add(len(items))
+    write_structs(cls, items, parts)

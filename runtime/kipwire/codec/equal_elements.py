@@ -10,7 +10,8 @@ from itertools import repeat
 from struct import Struct as Packer
 from struct import calcsize
 
-from kipwire.codec.wire import FALSE_TRUE, FEW, KEPT, ONE_BYTE, PLAIN_CODES
+from kipwire.codec.wire import FALSE_TRUE, KEPT, ONE_BYTE, PLAIN_CODES
+from kipwire.structs import FEW
 from kipwire.types import TYPES
 
 TYPE_CHECKING = False
@@ -32,12 +33,12 @@ class EqualElements:
     Its fields are codes here: one of the `struct` module, `*` and such a code for an array, `bool`, `uuid` or `text`.
     """
 
-    __slots__ = ("_codes", "_converted", "_flexible", "_most", "_rest", "_sized", "_unpackers", "least")
+    __slots__ = ("_codes", "_converted", "_flexible", "_rest", "_row", "_sized", "_unpackers", "least")
 
     def __init__(self, codes: Sequence[str], *, flexible: bool) -> None:
         self._codes = codes
         self._flexible = flexible
-        self._converted = any(code in ("bool", "uuid", "text") or code[0] == "*" for code in codes)
+        self._converted = any(code in PLAIN_CODES for code in codes)
         self._unpackers: dict[tuple[int, ...], Packer] = {}
         self._sized: list[tuple[int, int]] = []
         """Of each text and array: the bytes between it and the one before, and the width of what its size counts."""
@@ -52,32 +53,53 @@ class EqualElements:
         self.least = MANY if self._sized else FEW
         """The shortest array that is worth a try. After a failure this many are read one by one, then twice as many
         each time."""
-        self._most = _MOST if self._sized else 1 << 31
+        self._row = None if self._sized else self._unpacker(())
+        """The format of an element, where all fields have a fixed width."""
 
-    def read(self, data: bytes, pos: int, count: int) -> tuple[Iterable[Iterable[Any]], int, int] | None:
-        """The elements from `pos` on that are like the first: (a row of values each, how many, position after them).
+    def read(self, data: bytes, pos: int, count: int) -> tuple[Sequence[Iterable[Any]], int, int] | None:
+        """The elements from `pos` on that are like the first: (what `_fill` takes, how many, position after them).
 
         At most `count` are taken; None where there are too few.
         """
+        if self._row:
+            return self._read_rows(self._row, data, pos, count)
         found = self._sizes(data, pos)
         if found is None:
             return None
         sizes, end = found
         stride = end - pos
-        count = min(count, self._most, (len(data) - pos) // stride)
+        count = min(count, _MOST, (len(data) - pos) // stride)
         for at, size in sizes:
             column = data[at : pos + stride * count : stride]
             count = len(column) - len(column.lstrip(ONE_BYTE[size]))
-        if count < self.least:
-            return None
+            if count < self.least:
+                return None
         end = pos + stride * count
         lengths = tuple([size - 1 for _, size in sizes[: len(self._sized)]])
         unpacker = self._unpackers.get(lengths) or self._unpacker(lengths)
-        rows = unpacker.iter_unpack(data[pos:end])
+        columns = [*zip(*unpacker.iter_unpack(data[pos:end]), strict=True)]
+        return self._values(columns, lengths, count), count, end
+
+    def _read_rows(
+        self, row: Packer, data: bytes, pos: int, count: int
+    ) -> tuple[Sequence[Iterable[Any]], int, int] | None:
+        """As `read`, where all fields have a fixed width: elements then differ in their tag sections alone."""
+        stride = row.size
+        end = pos + stride * count
+        if end > len(data):
+            return None
+        if self._flexible:
+            sections = data[pos + stride - 1 : end : stride]
+            if sections.count(0) != count:
+                count -= len(sections.lstrip(b"\0"))
+                if count < self.least:
+                    return None
+                end = pos + stride * count
+        rows: Iterable[Iterable[Any]] = row.iter_unpack(data[pos:end])
         if self._converted:
             columns = [*zip(*rows, strict=True)]
-            return zip(*self._values(columns, lengths, count), strict=False), count, end
-        return rows, count, end
+            rows = zip(*self._values(columns, (), count), strict=False)
+        return (rows,), count, end
 
     def _sizes(self, data: bytes, pos: int) -> tuple[list[tuple[int, int]], int] | None:
         """The position and the byte of each size in the first element, with an empty tag section; and its end.

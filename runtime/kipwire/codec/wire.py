@@ -33,8 +33,6 @@ else:
 encode_text = str.encode
 """UTF-8 of a text; unlike `value.encode()` it takes nothing but a text."""
 
-FEW = 4
-"""Elements from which on it may pay to look for rows of equal shape."""
 KEPT = 256
 """Formats kept for a struct; lengths vary without end."""
 PLAIN_CODES = {"bool": "B", "uuid": "16s"}
@@ -348,7 +346,10 @@ def tag_section(item: Struct, fields: list[tuple[int, bytes]]) -> bytes:
         fields.sort()
     parts = [write_varint(len(fields))]
     for tag, value in fields:
-        parts += write_varint(tag), write_varint(len(value)), value
+        size = len(value)
+        parts.append(ONE_BYTE[tag] if tag < 128 else write_varint(tag))
+        parts.append(ONE_BYTE[size] if size < 128 else write_varint(size))
+        parts.append(value)
     return b"".join(parts)
 
 

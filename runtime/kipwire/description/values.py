@@ -67,7 +67,7 @@ class Checker(Visitor):
         """Check that there are not too many elements without bytes; everything else must already be right."""
         parts: list[bytes] = []
         with suppress(Malformed):  # raised when all parts are there
-            self.values._write(parts.append)
+            self.values._write(parts)
         size = sum(map(len, parts))
         most = most_empty_elements(size)
         total = 0

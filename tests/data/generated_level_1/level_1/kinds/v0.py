@@ -10,7 +10,7 @@ import uuid
 import kipwire
 from kipwire.codec.arrays import read_blobs, read_bools, read_struct, read_structs, read_texts, write_blobs
 from kipwire.codec.arrays import write_bools, write_struct, write_structs, write_texts
-from kipwire.codec.empty_elements import counted_bytes, counted_pieces, read_empty_structs, settle_bytes, settle_pieces
+from kipwire.codec.empty_elements import counted_bytes, counted_parts, read_empty_structs, settle_bytes, settle_parts
 from kipwire.codec.empty_elements import write_empty_structs
 from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
 from kipwire.codec.varints import VARINTS
@@ -50,8 +50,8 @@ class Inner(kipwire.Struct):
         pos += 4
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.number))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_i(self.number))
 
 
 class MaybeInner(kipwire.Struct):
@@ -74,11 +74,11 @@ class MaybeInner(kipwire.Struct):
         pos += size * 2
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        numbers = self.numbers if type(self.numbers) is list else as_list(self.numbers)
+    def _write(self, parts: list[bytes]) -> None:
+        numbers = numbers if type(numbers := self.numbers) is list else as_list(numbers)
         size = len(numbers)
-        add(pack_i(size))
-        add(PACK_INT16[len(numbers)](*numbers))
+        parts.append(pack_i(size))
+        parts.append(PACK_INT16[len(numbers)](*numbers))
 
 
 class Row(kipwire.Struct):
@@ -124,18 +124,18 @@ class Row(kipwire.Struct):
             self.name, pos = data[pos:end].decode(), end
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+    def _write(self, parts: list[bytes]) -> None:
+        replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
         size = len(replicas)
-        add(pack_i16si(self.key, self.id.bytes, size))
-        add(PACK_INT32[len(replicas)](*replicas))
+        parts.append(pack_i16si(self.key, self.id.bytes, size))
+        parts.append(PACK_INT32[len(replicas)](*replicas))
         if self.name is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             name = encode_text(self.name)
             size = len(name)
-            add(pack_h(size))
-            add(name)
+            parts.append(pack_h(size))
+            parts.append(name)
 
 
 class FixedRow(kipwire.Struct):
@@ -161,8 +161,8 @@ class FixedRow(kipwire.Struct):
         pos += 16
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_qd(self.number, self.ratio))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_qd(self.number, self.ratio))
 
     @staticmethod
     def _fill(items: list[FixedRow], rows: kipwire.Rows) -> None:
@@ -184,7 +184,7 @@ class EmptyRow(kipwire.Struct):
 
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
 
         pass
 
@@ -443,11 +443,11 @@ class Kinds(kipwire.Message):
         self.empty_rows, pos = read_empty_structs(EmptyRow, data, pos, size)
         return settle_bytes(data, pos)
 
-    def _write(self, add: kipwire.Add) -> None:
-        add = counted_pieces(add)
+    def _write(self, parts: list[bytes]) -> None:
+        parts = counted_parts(parts)
         text = encode_text(self.text)
         size = len(text)
-        add(
+        parts.append(
             pack_BbhHiIqd16sh(
                 BOOL_BYTE[self.flag],
                 self.int8,
@@ -461,75 +461,79 @@ class Kinds(kipwire.Message):
                 size,
             )
         )
-        add(text)
+        parts.append(text)
         if self.maybe_text is None:
-            add(pack_h(-1))
+            parts.append(pack_h(-1))
         else:
             maybe_text = encode_text(self.maybe_text)
             size = len(maybe_text)
-            add(pack_h(size))
-            add(maybe_text)
-        blob = self.blob if type(self.blob) is bytes else as_bytes(self.blob)
+            parts.append(pack_h(size))
+            parts.append(maybe_text)
+        blob = blob if type(blob := self.blob) is bytes else as_bytes(blob)
         size = len(blob)
-        add(pack_i(size))
-        add(blob)
+        parts.append(pack_i(size))
+        parts.append(blob)
         if self.maybe_blob is None:
-            add(pack_i(-1))
+            parts.append(pack_i(-1))
         else:
-            maybe_blob = self.maybe_blob if type(self.maybe_blob) is bytes else as_bytes(self.maybe_blob)
+            maybe_blob = maybe_blob if type(maybe_blob := self.maybe_blob) is bytes else as_bytes(maybe_blob)
             size = len(maybe_blob)
-            add(pack_i(size))
-            add(maybe_blob)
+            parts.append(pack_i(size))
+            parts.append(maybe_blob)
         if self.records is None:
-            add(pack_i(-1))
+            parts.append(pack_i(-1))
         else:
-            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            records = records if type(records := self.records) is bytes else as_bytes(records)
             size = len(records)
-            add(pack_i(size))
-            add(records)
+            parts.append(pack_i(size))
+            parts.append(records)
         number = (self.packed << 1) ^ (self.packed >> 31)
-        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.packed, 32))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_packed(self.packed, 32))
         number = self.upacked
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.upacked, 16))
-        flags = self.flags if type(self.flags) is list else as_list(self.flags)
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.upacked, 16))
+        flags = flags if type(flags := self.flags) is list else as_list(flags)
         size = len(flags)
-        add(pack_ii(self.widened, size))
-        add(write_bools(flags))
+        parts.append(pack_ii(self.widened, size))
+        parts.append(write_bools(flags))
         if self.numbers is None:
-            add(pack_i(-1))
+            parts.append(pack_i(-1))
         else:
-            numbers = self.numbers if type(self.numbers) is list else as_list(self.numbers)
+            numbers = numbers if type(numbers := self.numbers) is list else as_list(numbers)
             size = len(numbers)
-            add(pack_i(size))
-            add(PACK_INT32[len(numbers)](*numbers))
-        ratios = self.ratios if type(self.ratios) is list else as_list(self.ratios)
+            parts.append(pack_i(size))
+            parts.append(PACK_INT32[len(numbers)](*numbers))
+        ratios = ratios if type(ratios := self.ratios) is list else as_list(ratios)
         size = len(ratios)
-        add(pack_i(size))
-        add(PACK_FLOAT64[len(ratios)](*ratios))
-        ids = self.ids if type(self.ids) is list else as_list(self.ids)
+        parts.append(pack_i(size))
+        parts.append(PACK_FLOAT64[len(ratios)](*ratios))
+        ids = ids if type(ids := self.ids) is list else as_list(ids)
         size = len(ids)
-        add(pack_i(size))
-        add(write_uuids(ids))
-        write_texts(self.texts, add)
-        write_blobs(self.blobs, add)
-        packed_numbers = self.packed_numbers if type(self.packed_numbers) is list else as_list(self.packed_numbers)
+        parts.append(pack_i(size))
+        parts.append(write_uuids(ids))
+        write_texts(self.texts, parts)
+        write_blobs(self.blobs, parts)
+        packed_numbers = (
+            packed_numbers if type(packed_numbers := self.packed_numbers) is list else as_list(packed_numbers)
+        )
         size = len(packed_numbers)
-        add(pack_i(size))
-        add(write_packed_array(packed_numbers, 64))
-        upacked_numbers = self.upacked_numbers if type(self.upacked_numbers) is list else as_list(self.upacked_numbers)
+        parts.append(pack_i(size))
+        parts.append(write_packed_array(packed_numbers, 64))
+        upacked_numbers = (
+            upacked_numbers if type(upacked_numbers := self.upacked_numbers) is list else as_list(upacked_numbers)
+        )
         size = len(upacked_numbers)
-        add(pack_i(size))
-        add(write_upacked_array(upacked_numbers, 16))
-        write_struct(Inner, self.inner, add)
+        parts.append(pack_i(size))
+        parts.append(write_upacked_array(upacked_numbers, 16))
+        write_struct(Inner, self.inner, parts)
         if self.maybe_inner is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(MaybeInner, self.maybe_inner, add)
-        write_structs(Row, self.rows, add)
+            parts.append(b"\x01")
+            write_struct(MaybeInner, self.maybe_inner, parts)
+        write_structs(Row, self.rows, parts)
         if self.fixed_rows is None:
-            add(b"\xff\xff\xff\xff")
+            parts.append(b"\xff\xff\xff\xff")
         else:
-            write_structs(FixedRow, self.fixed_rows, add)
-        write_empty_structs(EmptyRow, self.empty_rows, add)
-        settle_pieces(add)
+            write_structs(FixedRow, self.fixed_rows, parts)
+        write_empty_structs(EmptyRow, self.empty_rows, parts)
+        settle_parts(parts)

@@ -54,9 +54,9 @@ class Inner(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_ix(self.number)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class MaybeInner(kipwire.FlexibleStruct):
@@ -83,12 +83,12 @@ class MaybeInner(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        numbers = self.numbers if type(self.numbers) is list else as_list(self.numbers)
+    def _write(self, parts: list[bytes]) -> None:
+        numbers = numbers if type(numbers := self.numbers) is list else as_list(numbers)
         size = len(numbers) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT16[len(numbers)](*numbers))
-        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT16[len(numbers)](*numbers))
+        parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
 
 class Row(kipwire.FlexibleStruct):
@@ -148,21 +148,21 @@ class Row(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
-        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+    def _write(self, parts: list[bytes]) -> None:
+        replicas = replicas if type(replicas := self.replicas) is list else as_list(replicas)
         size = len(replicas) + 1
-        add(pack_i16s(self.key, self.id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_INT32[len(replicas)](*replicas))
+        parts.append(pack_i16s(self.key, self.id.bytes))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_INT32[len(replicas)](*replicas))
         if self.name is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             name = encode_text(self.name)
             size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(name)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -174,12 +174,8 @@ class Row(kipwire.FlexibleStruct):
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
-        parts: list[bytes]
         if self.tagged != 0:
-            parts = []
-            add = parts.append
-            add(pack_h(self.tagged))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_h(self.tagged)))
         return fields
 
 
@@ -208,9 +204,9 @@ class FixedRow(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_qdx(self.number, self.ratio)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[FixedRow], rows: kipwire.Rows) -> None:
@@ -239,9 +235,9 @@ class TaggedStruct(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_ix(self.epoch)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
 
 class TaggedRow(kipwire.FlexibleStruct):
@@ -264,9 +260,9 @@ class TaggedRow(kipwire.FlexibleStruct):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         packed = pack_dx(self.ratio)
-        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+        parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
     def _fill(items: list[TaggedRow], rows: kipwire.Rows) -> None:
@@ -571,10 +567,10 @@ class Kinds(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _write(self, add: kipwire.Add) -> None:
+    def _write(self, parts: list[bytes]) -> None:
         text = encode_text(self.text)
         size = len(text) + 1
-        add(
+        parts.append(
             pack_BbhHiIqd16s(
                 BOOL_BYTE[self.flag],
                 self.int8,
@@ -587,98 +583,102 @@ class Kinds(kipwire.FlexibleMessage):
                 self.id.bytes,
             )
         )
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(text)
+        parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        parts.append(text)
         if self.maybe_text is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
             maybe_text = encode_text(self.maybe_text)
             size = len(maybe_text) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(maybe_text)
-        blob = self.blob if type(self.blob) is bytes else as_bytes(self.blob)
+            parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            parts.append(maybe_text)
+        blob = blob if type(blob := self.blob) is bytes else as_bytes(blob)
         size = len(blob) + 1
         if size < 128:
-            add(ONE_BYTE[size])
+            parts.append(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            parts.append(ONE_BYTE[size & 127 | 128])
+            parts.append(ONE_BYTE[size >> 7])
         else:
-            add(write_size(size))
-        add(blob)
+            parts.append(write_size(size))
+        parts.append(blob)
         if self.maybe_blob is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            maybe_blob = self.maybe_blob if type(self.maybe_blob) is bytes else as_bytes(self.maybe_blob)
+            maybe_blob = maybe_blob if type(maybe_blob := self.maybe_blob) is bytes else as_bytes(maybe_blob)
             size = len(maybe_blob) + 1
             if size < 128:
-                add(ONE_BYTE[size])
+                parts.append(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                parts.append(ONE_BYTE[size & 127 | 128])
+                parts.append(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(maybe_blob)
+                parts.append(write_size(size))
+            parts.append(maybe_blob)
         if self.records is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            records = records if type(records := self.records) is bytes else as_bytes(records)
             size = len(records) + 1
             if size < 128:
-                add(ONE_BYTE[size])
+                parts.append(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                parts.append(ONE_BYTE[size & 127 | 128])
+                parts.append(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(records)
+                parts.append(write_size(size))
+            parts.append(records)
         number = (self.packed << 1) ^ (self.packed >> 31)
-        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.packed, 32))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_packed(self.packed, 32))
         number = self.upacked
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.upacked, 16))
-        flags = self.flags if type(self.flags) is list else as_list(self.flags)
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.upacked, 16))
+        flags = flags if type(flags := self.flags) is list else as_list(flags)
         size = len(flags) + 1
-        add(pack_i(self.widened))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_bools(flags))
+        parts.append(pack_i(self.widened))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_bools(flags))
         if self.numbers is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            numbers = self.numbers if type(self.numbers) is list else as_list(self.numbers)
+            numbers = numbers if type(numbers := self.numbers) is list else as_list(numbers)
             size = len(numbers) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            add(PACK_INT32[len(numbers)](*numbers))
-        ratios = self.ratios if type(self.ratios) is list else as_list(self.ratios)
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+            parts.append(PACK_INT32[len(numbers)](*numbers))
+        ratios = ratios if type(ratios := self.ratios) is list else as_list(ratios)
         size = len(ratios) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(PACK_FLOAT64[len(ratios)](*ratios))
-        ids = self.ids if type(self.ids) is list else as_list(self.ids)
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(PACK_FLOAT64[len(ratios)](*ratios))
+        ids = ids if type(ids := self.ids) is list else as_list(ids)
         size = len(ids) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_uuids(ids))
-        write_compact_texts(self.texts, add)
-        write_compact_blobs(self.blobs, add)
-        packed_numbers = self.packed_numbers if type(self.packed_numbers) is list else as_list(self.packed_numbers)
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_uuids(ids))
+        write_compact_texts(self.texts, parts)
+        write_compact_blobs(self.blobs, parts)
+        packed_numbers = (
+            packed_numbers if type(packed_numbers := self.packed_numbers) is list else as_list(packed_numbers)
+        )
         size = len(packed_numbers) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_packed_array(packed_numbers, 64))
-        upacked_numbers = self.upacked_numbers if type(self.upacked_numbers) is list else as_list(self.upacked_numbers)
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_packed_array(packed_numbers, 64))
+        upacked_numbers = (
+            upacked_numbers if type(upacked_numbers := self.upacked_numbers) is list else as_list(upacked_numbers)
+        )
         size = len(upacked_numbers) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        add(write_upacked_array(upacked_numbers, 16))
-        write_struct(Inner, self.inner, add)
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
+        parts.append(write_upacked_array(upacked_numbers, 16))
+        write_struct(Inner, self.inner, parts)
         if self.maybe_inner is None:
-            add(b"\xff")
+            parts.append(b"\xff")
         else:
-            add(b"\x01")
-            write_struct(MaybeInner, self.maybe_inner, add)
-        write_compact_structs(Row, self.rows, add)
+            parts.append(b"\x01")
+            write_struct(MaybeInner, self.maybe_inner, parts)
+        write_compact_structs(Row, self.rows, parts)
         if self.fixed_rows is None:
-            add(b"\0")
+            parts.append(b"\0")
         else:
-            write_compact_structs(FixedRow, self.fixed_rows, add)
+            write_compact_structs(FixedRow, self.fixed_rows, parts)
         tagged = self._tagged_fields()
-        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+        parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
@@ -708,30 +708,24 @@ class Kinds(kipwire.FlexibleMessage):
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
         if self.tagged_number != -1:
-            parts = []
-            add = parts.append
-            add(pack_i(self.tagged_number))
-            fields.append((0, b"".join(parts)))
+            fields.append((0, pack_i(self.tagged_number)))
         if self.tagged_text is not None:
             parts = []
-            add = parts.append
             if self.tagged_text is None:
-                add(b"\0")
+                parts.append(b"\0")
             else:
                 tagged_text = encode_text(self.tagged_text)
                 size = len(tagged_text) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(tagged_text)
+                parts.append(ONE_BYTE[size] if size < 128 else write_string_size(size))
+                parts.append(tagged_text)
             fields.append((1, b"".join(parts)))
         if self._lazy_tagged_struct is not DEFAULT and self.tagged_struct != TaggedStruct():
             parts = []
-            add = parts.append
-            write_struct(TaggedStruct, self.tagged_struct, add)
+            write_struct(TaggedStruct, self.tagged_struct, parts)
             fields.append((2, b"".join(parts)))
-        if self.tagged_rows != [] and not is_empty(self.tagged_rows):
+        if self.tagged_rows or not is_empty(self.tagged_rows):
             parts = []
-            add = parts.append
-            write_compact_structs(TaggedRow, self.tagged_rows, add)
+            write_compact_structs(TaggedRow, self.tagged_rows, parts)
             fields.append((3, b"".join(parts)))
         return fields
 

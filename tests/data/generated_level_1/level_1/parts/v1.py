@@ -55,12 +55,12 @@ class Keyed(kipwire.Struct):
         self.texts, pos = read_texts(data, pos, size)
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        texts = self.texts if type(self.texts) is list else as_list(self.texts)
+    def _write(self, parts: list[bytes]) -> None:
+        texts = texts if type(texts := self.texts) is list else as_list(texts)
         size = len(texts)
-        add(pack_i(self.key))
-        add(VARINTS[size] if size < 16384 else write_size(size))
-        write_sized_texts(texts, add)
+        parts.append(pack_i(self.key))
+        parts.append(VARINTS[size] if size < 16384 else write_size(size))
+        write_sized_texts(texts, parts)
 
 
 class Inner(kipwire.Struct):
@@ -94,16 +94,15 @@ class Inner(kipwire.Struct):
         pos += 4
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
         number__at = len(parts)
         number = self.number
-        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.number, 64))
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.number, 64))
         inner_crc_at = len(parts)
-        add(b"")
+        parts.append(b"")
         parts[inner_crc_at] = pack_I(checksums.crc32c(b"".join(parts[number__at:inner_crc_at])))
-        give(b"".join(parts))
+        out.append(b"".join(parts))
 
 
 class Pair(kipwire.Struct):
@@ -194,25 +193,24 @@ class Pair(kipwire.Struct):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
         flags = (self.key is None) | bool(self.value) << 1
-        add(pack_B(flags))
+        parts.append(pack_B(flags))
         if self.key is not None:
             key = encode_text(self.key)
             size = len(key)
             if self.value:
-                add(VARINTS[size] if size < 16384 else write_size(size))
-            add(key)
-        value = self.value if type(self.value) is bytes else as_bytes(self.value)
+                parts.append(VARINTS[size] if size < 16384 else write_size(size))
+            parts.append(key)
+        value = value if type(value := self.value) is bytes else as_bytes(value)
         if value:
-            add(value)
-        add(pack_h(self.end))
+            parts.append(value)
+        parts.append(pack_h(self.end))
         body = b"".join(parts)
         size = len(body)
-        give(VARINTS[size] if size < 16384 else write_upacked(size, 32))
-        give(body)
+        out.append(VARINTS[size] if size < 16384 else write_upacked(size, 32))
+        out.append(body)
 
 
 class Parts(kipwire.Message):
@@ -370,52 +368,51 @@ class Parts(kipwire.Message):
             raise kipwire.Malformed
         return pos
 
-    def _write(self, give: kipwire.Add) -> None:
+    def _write(self, out: list[bytes]) -> None:
         parts: list[bytes] = []
-        add = parts.append
-        add(pack_b(1))
+        parts.append(pack_b(1))
         size__at = len(parts)
-        add(b"")
+        parts.append(b"")
         crc_at = len(parts)
-        add(b"")
+        parts.append(b"")
         attributes_at = len(parts)
         if not 0 <= self.codec <= 0x7:
             raise kipwire.Malformed
         attributes = self.codec | BOOL_BYTE[self.is_control] << 3 | bool(self.note) << 4 | (self.blob is None) << 5
-        add(pack_H(attributes))
+        parts.append(pack_H(attributes))
         note = encode_text(self.note)
         size = len(note)
         if note:
-            add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
-            add(note)
+            parts.append(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
+            parts.append(note)
         if self.blob is not None:
-            blob = self.blob if type(self.blob) is bytes else as_bytes(self.blob)
+            blob = blob if type(blob := self.blob) is bytes else as_bytes(blob)
             size = len(blob)
-            add(pack_i(size))
-            add(blob)
+            parts.append(pack_i(size))
+            parts.append(blob)
         number = (self.delta << 1) ^ (self.delta >> 63)
-        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.delta, 64))
-        by_key = self.by_key if type(self.by_key) is list else as_list(self.by_key)
+        parts.append(VARINTS[number] if 0 <= number < 16384 else write_packed(self.delta, 64))
+        by_key = by_key if type(by_key := self.by_key) is list else as_list(by_key)
         by_key = in_order(by_key, "key")
         size = len(by_key)
-        add(pack_h(size))
+        parts.append(pack_h(size))
         if by_key:
-            write_elements(Keyed, by_key, add)
-        errors = self.errors if type(self.errors) is list else as_list(self.errors)
+            write_elements(Keyed, by_key, parts)
+        errors = errors if type(errors := self.errors) is list else as_list(errors)
         size = len(errors)
-        add(pack_h(size))
-        add(PACK_INT16[len(errors)](*errors))
-        offsets = self.offsets if type(self.offsets) is list else as_list(self.offsets)
+        parts.append(pack_h(size))
+        parts.append(PACK_INT16[len(errors)](*errors))
+        offsets = offsets if type(offsets := self.offsets) is list else as_list(offsets)
         if len(offsets) != len(self.errors):
             raise kipwire.Malformed
         size = len(offsets)
-        add(pack_i(size))
-        add(PACK_INT64[len(offsets)](*offsets))
-        write_struct(Inner, self.inner, add)
-        pairs = self.pairs if type(self.pairs) is list else as_list(self.pairs)
+        parts.append(pack_i(size))
+        parts.append(PACK_INT64[len(offsets)](*offsets))
+        write_struct(Inner, self.inner, parts)
+        pairs = pairs if type(pairs := self.pairs) is list else as_list(pairs)
         if pairs:
-            write_elements(Pair, pairs, add)
+            write_elements(Pair, pairs, parts)
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:])))
         size = sum(map(len, parts[size__at + 1 :]))
         parts[size__at] = pack_i(size)
-        give(b"".join(parts))
+        out.append(b"".join(parts))

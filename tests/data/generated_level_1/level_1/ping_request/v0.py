@@ -41,5 +41,5 @@ class PingRequest(kipwire.Message):
         pos += 8
         return pos
 
-    def _write(self, add: kipwire.Add) -> None:
-        add(pack_q(self.number))
+    def _write(self, parts: list[bytes]) -> None:
+        parts.append(pack_q(self.number))
