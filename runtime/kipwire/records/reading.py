@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kipwire.records import message_sets, record_batches
-from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END
+from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END, Format
 from kipwire.records.locations import Limits, Location
 
 TYPE_CHECKING = False
@@ -72,7 +74,7 @@ def read_batches(
         def take(start: int, size: int) -> bytes:
             return bytes(view[start : start + size])
 
-    limits = Limits(max_decompressed_size, max_items)
+    limits = _limits(max_decompressed_size, max_items)
     return batches_in(take, 0, end, magic_2=magic_2, check_crcs=check_crcs, limits=limits)
 
 
@@ -88,8 +90,7 @@ def batches_in(
     file: str | None = None,
 ) -> Iterator[RecordBatch]:
     """The batches from `start` to `end` of what `take` gives bytes of, by position and size."""
-    forms = (*FORMATS[:2], MAGIC_2[magic_2])
-    readers = (message_sets.read, message_sets.read, _reader(magic_2))
+    forms, readers = _by_magic(magic_2)
     number = 0
     while end - start >= SIZE_END:
         location = Location(number, start, file)
@@ -119,12 +120,19 @@ def batches_in(
         number += 1
 
 
-def _reader(magic_2: MagicTwo) -> Callable[..., RecordBatch]:
-    """What reads batches of magic 2."""
+@lru_cache
+def _by_magic(magic_2: MagicTwo) -> tuple[tuple[Format, ...], tuple[Callable[..., RecordBatch], ...]]:
+    """The format of each magic, and what reads it; kept, since most buffers have one batch or few."""
     if magic_2 == "kafka":
-        return record_batches.read
-    if magic_2 == "kip-82":
-        return message_sets.read_kip_82
-    from kipwire.records import draft_sets  # here, since few logs need its classes
+        read = record_batches.read
+    elif magic_2 == "kip-82":
+        read = message_sets.read_kip_82
+    else:
+        from kipwire.records import draft_sets  # here, since few logs need its classes
 
-    return draft_sets.read
+        read = draft_sets.read
+    return (*FORMATS[:2], MAGIC_2[magic_2]), (message_sets.read, message_sets.read, read)
+
+
+_limits = lru_cache(Limits)
+"""The limits; kept, since nearly all readers have the same."""
