@@ -173,7 +173,7 @@ def test_allowance_of_something_else_is_no_use_and_is_said_to_be(allowance: str)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--against", "HEAD"], "give a folder of specs; schemas/ contains none"),
+        (["--against", "HEAD"], "there are no specs in schemas/; give a folder of specs"),
         (["old.json"], "give two files or folders, the old one first, or --against REVISION"),
         (["old.json", "new.json", "new.json"], "give two files or folders"),
         (["old.json", "missing.json"], "missing.json:1:1: unreadable"),

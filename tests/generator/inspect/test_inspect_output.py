@@ -302,7 +302,10 @@ def test_a_package_in_the_current_directory_is_found(encodings_package: str, tmp
         (["--request", "--response", "Metadata", "1"], "give one of --request and --response"),
         (["--request", "--package", "no_such_package"], "no_such_package: cannot be imported (No module named"),
         (["--request", "--package", "json"], "json: is not a package that kipgen generated"),
-        (["--request", "--package", ".json"], "'.json' cannot be the name of a Python package"),
+        (
+            ["--request", "--package", ".json"],
+            "'.json' is not a valid name for a Python package; give one such as my_protocol",
+        ),
         (["--request", "--package", "broken"], "broken: cannot be imported ("),
         (["HeartbeatResponse", "0", "0019", "--html", "no/such/folder.html"], "no/such/folder.html"),
     ],

@@ -192,7 +192,7 @@ def test_document_that_is_no_object_is_a_problem(text: str, kind: str, tmp_path:
     file = tmp_path / "Probe.json"
     file.write_text(text, encoding="utf-8")
     (problem,) = read_file(file).problems
-    assert (problem.rule, problem.text) == ("wrong-kind", f"this is {kind}; write an object")
+    assert (problem.rule, problem.text) == ("wrong-kind", f"the spec is {kind}; write an object")
 
 
 def test_folder_without_specs_is_a_problem(tmp_path: Path) -> None:
