@@ -39,6 +39,18 @@ from kipspark.report.outputs import write_file
         ("metadata --remote sc://127.0.0.1:{closed}", r"nothing answers at 127.0.0.1, port \d+: Connection refused"),
         ("offsets --stream --out {full}", r"--stream needs --out and --checkpoint"),
         ("offsets --stream --out {full} --checkpoint {file}", r"file: is a file; --checkpoint needs a folder"),
+        ("offsets --stream --out {full} --checkpoint {full} --html page.html", r"--html does not go with --stream"),
+        ("offsets --checkpoint {full}", r"--checkpoint and --every need --stream"),
+        ("offsets --every 5", r"--checkpoint and --every need --stream"),
+        ("offsets {file}/none", r"none: there is no such file or folder"),
+        ("offsets {full}", r"full: no log segments; expected files such as orders-0/0+\.log"),
+        ("metadata {full}", r"full: no log segments; expected files such as orders-0/0+\.log"),
+        ("traffic {file}/none", r"none: there is no such file or folder"),
+        ("traffic {full}", r"full: no captures; a capture is a tcpdump file such as a.pcap"),
+        ("encodings {full}", r"full: no captures; a capture is a tcpdump file such as a.pcap"),
+        ("encodings --ports 9092,x", r"ports"),
+        ("conform --package json", r"json: is not a package that kipgen generated"),
+        ("conform --golden {file}/none", r"none: there is no such file or folder"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_spark_starts(
