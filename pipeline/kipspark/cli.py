@@ -187,10 +187,10 @@ def extract(
     ports: Ports = "",
 ) -> None:
     """Extract Kafka's frames from captured packets into kipwire's own format, which is smaller and read in parallel."""
-    frames, faults = extraction.extract(path, out, _ports(ports))
+    frames, errors = extraction.extract(path, out, _ports(ports))
     OUT.print(f"{counted(frames, 'frame')}: {out}")
-    if faults:
-        OUT.print(f"{counted(faults, 'error')}: {out / extraction.FAULTS}")
+    if errors:
+        OUT.print(f"{counted(errors, 'error')}: {out / extraction.ERRORS}")
 
 
 @app.command()
@@ -239,8 +239,8 @@ def conform(
         raise typer.Exit(1)
 
 
-# A start of Spark takes ten seconds and more, so a wrong path is found before it. Paths of a Spark Connect server are not
-# on this machine.
+# A start of Spark takes ten seconds and more, so a wrong path is found before it. The paths of a Spark Connect server
+# are not on this machine.
 
 
 def _logs(path: Path | None, remote: str | None) -> Path:

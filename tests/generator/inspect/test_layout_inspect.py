@@ -43,7 +43,7 @@ def rows(inspection: Inspection) -> list[tuple[str, str, str, object]]:
 def test_every_byte_has_one_meaning_and_attributes_are_shown(cls: type[Message]) -> None:
     def is_shown(message: Any) -> None:
         inspection = inspect_message(cls, message.encode())
-        assert inspection.fault is None
+        assert inspection.error is None
         ends = [0, *(piece.end for piece in inspection.pieces)]
         assert [piece.start for piece in inspection.pieces] == ends[:-1]
         assert ends[-1] == len(inspection.data)
@@ -103,12 +103,12 @@ def test_bits_that_tell_what_is_there_are_markers() -> None:
     assert "messages[0].value" not in shown
 
 
-def test_wrong_checksum_is_the_fault_whatever_else_the_damage_did() -> None:
+def test_wrong_checksum_is_the_error_even_if_the_damage_did_more() -> None:
     data = bytearray(MessageAndOffset(key=b"k", value=b"v").encode())
     data[26] = 0x7F  # the size of the key
     inspection = inspect_message(MessageAndOffset, bytes(data))
-    assert inspection.fault is not None
-    assert (inspection.fault.path, inspection.fault.offset) == ("crc", 12)
+    assert inspection.error is not None
+    assert (inspection.error.path, inspection.error.offset) == ("crc", 12)
     assert [piece.path for piece in inspection.pieces] == ["offset", "message_size", "crc"]
     assert inspection.rest == 12
-    assert lines_of(inspection)[-3] == f"fault: {inspection.fault}"
+    assert lines_of(inspection)[-3] == f"error: {inspection.error}"

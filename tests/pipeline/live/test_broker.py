@@ -320,7 +320,7 @@ def test_captured_packets_tell_what_the_clients_did(spark: SparkSession, done: D
         pytest.skip("needs tcpdump, and the right to capture on loopback")
     assert len(files) > 3
     report = job_reports.traffic_report(spark, packets)
-    assert rows(table(report, "faults")) == []
+    assert rows(table(report, "errors")) == []
     exchanges = rows(table(report, "exchanges").select("api", "api_version", "client_id", "software", "listener"))
     assert {one["listener"] for one in exchanges} == {ADDRESS}
     software = {(one["client_id"], one["software"]) for one in exchanges}

@@ -109,8 +109,8 @@ def test_jobs_count_what_is_no_frame(tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(made.dump(talk.segments))
     batches = rows_of(tmp_path)
     (inspected,) = inspect_frames(batches)
-    faults = inspected.column("fault").to_pylist()
-    at = faults.index(f"{len(request(2))} bytes not captured")
+    errors = inspected.column("error").to_pylist()
+    at = errors.index(f"{len(request(2))} bytes not captured")
     assert (inspected.column("api")[at].as_py(), inspected.column("frame_bytes")[at].as_py()) == (None, None)
     (counted,) = count_frames(batches)
     assert {row["message"]: row["not_decoded"] for row in counted.to_pylist()}[""] == 1
@@ -126,7 +126,7 @@ def test_jobs_read_the_answer_to_a_version_that_the_broker_does_not_know(tmp_pat
     (inspected,) = inspect_frames(rows_of(tmp_path))
     (answer,) = [one for one in inspected.to_pylist() if one["direction"] == "response"]
     refusal = {"path": "error_code", "code": 35, "error": "UNSUPPORTED_VERSION", "count": 1}
-    assert (answer["fault"], answer["error_codes"]) == (None, [refusal])
+    assert (answer["error"], answer["error_codes"]) == (None, [refusal])
 
 
 # Damaged and hostile files.
@@ -286,8 +286,8 @@ def test_extract_writes_frames_in_the_own_form_and_faults_beside_them(tmp_path: 
         extract(tmp_path / "a.pcap", own, ())
     (tmp_path / "a.pcap").write_bytes(made.dump(Talk().ask(1).answer(2).segments))
     assert extract(tmp_path / "a.pcap", tmp_path / "faulty", ()) == (1, 1)
-    (fault,) = (tmp_path / "faulty" / "faults.jsonl").read_text().splitlines()
-    assert json.loads(fault) == {
+    (error,) = (tmp_path / "faulty" / "errors.jsonl").read_text().splitlines()
+    assert json.loads(error) == {
         "ts_ns": 3000,
         "conn": 0,
         "listener": "10.0.0.2:9092",
