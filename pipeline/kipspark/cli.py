@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kipspark import job_reports, samples
-from kipspark.errors import JobError
+from kipspark.errors import JobError, SourceError
 from kipspark.report.console import show
 from kipspark.report.outputs import check_empty, check_file, check_folder, write_file, write_tables
 from kipspark.report.page import page
@@ -259,7 +259,11 @@ def _captures(path: Path | None, ports: str, remote: str | None) -> Path:
 
 
 def _ports(text: str) -> tuple[int, ...]:
-    return Options("kipspark", {"ports": text}, ("ports",)).ports("ports")
+    try:
+        return Options("kipspark", {"ports": text}, ("ports",)).ports("ports")
+    except SourceError:
+        what = "is not a list of ports; write numbers from 1 to 65535, separated by commas"
+        raise JobError(f"--ports: {text!r} {what}") from None
 
 
 def _time(text: str) -> datetime:

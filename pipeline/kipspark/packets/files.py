@@ -99,7 +99,8 @@ def read_packets(path: Path) -> Iterator[Packet]:
         elif magic == _SECTION:
             packets = _pcapng(cast(BinaryIO, file))
         else:
-            raise SourceError(f"{path}: is neither pcap nor pcapng: it starts with {magic.hex(' ') or 'nothing'}")
+            found = f"is neither pcap nor pcapng (it starts with {magic.hex(' ')})" if magic else "is empty"
+            raise SourceError(f"{path}: {found}; give a file that tcpdump wrote")
         try:
             yield from packets
         except (OSError, EOFError, zlib.error) as error:
