@@ -136,7 +136,7 @@ def key_and_version(frame: bytes) -> tuple[int, int]:
     if len(frame) < _KEY_AND_VERSION.size:
         from kipwire.tools.words import counted  # only errors need it
 
-        reason = f"a frame of {counted(len(frame), 'byte')} has no header"
+        reason = f"a frame of {counted(len(frame), 'byte')} is too short for a header"
         raise DecodeError(RequestHeader.__name__, 0, "", len(frame), reason)
     return _KEY_AND_VERSION.unpack_from(frame)
 

@@ -10,13 +10,12 @@ from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.description.elements import Element
 from kipwire.description.walk import walk
 from kipwire.enums import NamedNumber
-from kipwire.frames import class_of_answer
+from kipwire.frames import class_of_answer, key_and_version
 from kipwire.messages import expect_end
 from kipwire.registry import Registry
 from kipwire.tools.words import counted, left_over
 
 _SIZE = struct.Struct(">i")
-_KEY_AND_VERSION = struct.Struct(">hh")
 _SMALL = 0xFFFF
 """Bytes: the largest frame whose size, taken for API key and version, has the key 0."""
 
@@ -208,9 +207,10 @@ def _expect_size(body: type[Message], size: int, data: bytes) -> None:
 def _request_contents(registry: Registry, frame: bytes, start: int) -> _Contents:
     """What the API key and the version, which every request header starts with, say that the frame holds."""
     lowest = _header(registry, "RequestHeader", None)
-    if len(frame) < start + _KEY_AND_VERSION.size:
-        return _Contents(lowest, DecodeError("RequestHeader", lowest.VERSION, "", len(frame), "no API key and version"))
-    api_key, version = _KEY_AND_VERSION.unpack_from(frame, start)
+    try:
+        api_key, version = key_and_version(frame[start:])
+    except DecodeError as error:  # which nobody sees: reading the header finds it first, with its field
+        return _Contents(lowest, error)
     try:
         body = registry.request(api_key, version)
         return _Contents(_header(registry, "RequestHeader", body.HEADER_VERSION), body)
