@@ -20,7 +20,7 @@ WITH_KEY: list[Message] = [v0.MessageAndOffset(key=KEY), v1.MessageAndOffset(key
 def fields(message: Message) -> dict[str, Piece]:
     """The last piece of bytes of each field."""
     inspection = inspect_message(type(message), message.encode())
-    assert inspection.fault is None
+    assert inspection.error is None
     return {piece.path: piece for piece in inspection.pieces}
 
 
