@@ -85,7 +85,7 @@ def test_no_length_wraps_in_the_kernel_when_columns_are_read(large: bool) -> Non
 
 
 @pytest.mark.parametrize("number", NEAR_THE_END)
-def test_rows_without_columns_are_as_many_as_offsets_can_tell_of(number: int) -> None:
+def test_rows_without_columns_are_as_many_as_offsets_can_declare(number: int) -> None:
     forged = pa.Array.from_buffers(pa.struct([]), number, [None], children=[])
     assert len(first_column(ipc(forged))) == number
     for rows in (forged, first_column(ipc(forged)), pa.chunked_array([forged])):

@@ -71,7 +71,7 @@ def test_several_samples_are_taken_together(tmp_path: Path) -> None:
     assert again == result
 
 
-def test_messages_that_cannot_be_decoded_are_counted_and_told(tmp_path: Path) -> None:
+def test_messages_that_cannot_be_decoded_are_counted_and_reported(tmp_path: Path) -> None:
     good, bad = captured("MetadataResponse")[:2]
     damaged = bad[1][:-1] + b"\xff"
     folder = capture_of(tmp_path / "capture", [good, (bad[0], damaged), ({**good[0], "api_version": 99}, good[1])])

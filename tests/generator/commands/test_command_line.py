@@ -184,7 +184,7 @@ def test_the_way_to_a_file_that_cannot_be_written_is_explained(
     assert (done.returncode, done.stderr) == (2, "kipgen: pages/today.html: the folder pages does not exist\n")
 
 
-def test_a_refusal_of_the_real_command_is_no_traceback(tmp_path: Path) -> None:
+def test_a_refusal_of_the_real_command_is_not_a_traceback(tmp_path: Path) -> None:
     done = kipgen("generate", "missing", folder=tmp_path)
     assert done.returncode == 2
     assert "missing is not a folder of specs" in done.stderr

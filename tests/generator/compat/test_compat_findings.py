@@ -136,7 +136,7 @@ def test_reorder_names_the_field_that_moved_and_its_neighbours(tmp_path: Path) -
     )
 
 
-def test_rename_beside_a_removed_field_is_told_apart_by_the_forms(tmp_path: Path) -> None:
+def test_rename_beside_a_removed_field_is_distinguished_by_the_forms(tmp_path: Path) -> None:
     old = spec(plain_field("Alpha", "int32"), plain_field("Beta", "string"), plain_field("Gamma", "int8"))
     new = spec(plain_field("Alpha", "int32"), plain_field("Delta", "int8"))
     found = {(one.rule.id, one.path) for one in compare_texts(tmp_path, old, new)}

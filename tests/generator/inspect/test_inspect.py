@@ -62,7 +62,7 @@ def test_values_are_those_that_decoding_gives() -> None:
     assert values["topics[0].topic_id"] == message.topics[0].topic_id
 
 
-def test_types_tell_compact_from_classic() -> None:
+def test_types_distinguish_compact_from_classic() -> None:
     flexible = inspected(broker_message().encode())
     assert element(flexible, "brokers", "count") == ("compact count", 1)
     assert element(flexible, "brokers[0].host", "length") == ("compact string length", 9)
@@ -77,7 +77,7 @@ def test_types_tell_compact_from_classic() -> None:
     assert element(classic, "brokers[0].rack", "length") == ("string length int16", None)
 
 
-def test_tagged_fields_known_and_unknown_are_told_apart() -> None:
+def test_tagged_fields_known_and_unknown_are_distinguished() -> None:
     message = ApiVersionsResponse(finalized_features_epoch=42)
     message.unknown_tagged_fields = {200: b"new"}
     inspection = inspect_message(ApiVersionsResponse, message.encode())
@@ -89,7 +89,7 @@ def test_tagged_fields_known_and_unknown_are_told_apart() -> None:
     assert element(inspection, "<tag 200>", "unknown") == ("unknown tagged field", b"new")
 
 
-def test_types_tell_encodings_and_markers(encodings_package: str) -> None:
+def test_types_show_encodings_and_markers(encodings_package: str) -> None:
     cls = __import__(encodings_package).message("Odd", 0)
     inspection = inspect_message(cls, bytes.fromhex("03 00000007 01 05 00 01 00 03 01 06 00"))
     assert inspection.error is None

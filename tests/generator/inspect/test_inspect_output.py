@@ -222,7 +222,7 @@ def test_hex_text_as_tools_print_it_is_understood(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0a1", "0g", "0a-1b", "zz", "\u0660\u0660"])
-def test_what_is_no_hex_text_is_refused(text: str) -> None:
+def test_what_is_not_hex_text_is_refused(text: str) -> None:
     assert parse_hex(text) is None
 
 

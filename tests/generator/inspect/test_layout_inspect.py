@@ -58,7 +58,7 @@ def test_every_byte_has_one_meaning_and_attributes_are_shown(cls: type[Message])
     property_checks.for_all(is_shown, messages(cls))
 
 
-def test_sizes_checksums_constants_and_bits_are_told_apart() -> None:
+def test_sizes_checksums_constants_and_bits_are_distinguished() -> None:
     data = MessageAndOffset(offset=7, compression_type=2, timestamp_type=True, key=b"k", value=None).encode()
     assert rows(inspect_message(MessageAndOffset, data)) == [
         ("offset", "value", "int64", 7),
@@ -76,7 +76,7 @@ def test_sizes_checksums_constants_and_bits_are_told_apart() -> None:
     ]
 
 
-def test_forms_of_sizes_and_counts_are_told() -> None:
+def test_forms_of_sizes_and_counts_are_reported() -> None:
     record = Record(key=b"k", headers=[RecordHeader(key="h")])
     assert rows(inspect_message(Records, Records(records=[record]).encode())) == [
         ("records[0].length", "size", "rest size int32 packed32", 10),
@@ -93,7 +93,7 @@ def test_forms_of_sizes_and_counts_are_told() -> None:
     ]
 
 
-def test_bits_that_tell_what_is_there_are_markers() -> None:
+def test_bits_that_say_what_is_there_are_markers() -> None:
     data = Messages(messages=[DraftMessage(key=b"k", is_control=True)]).encode()
     shown = {path: (role, kind, value) for path, role, kind, value in rows(inspect_message(Messages, data))}
     assert shown["messages[0].null_key"] == ("marker", "bit 0", False)

@@ -148,7 +148,7 @@ def test_default_keeps_the_sign_of_zero_and_not_a_number(tmp_path: Path) -> None
     + [("uuid", text) for text in ('"AAAA"', '"null"', '"AAAAAAAAAAAAAAAAAAAAAQ="', '"+///////////////////AQ"')]
     + [("bytes", '"x"'), ("[]int32", '"[]"'), ("records", '"x"'), ("string[]", '""')],
 )
-def test_default_that_is_no_value_of_the_type_is_refused(type_: str, written: str, tmp_path: Path) -> None:
+def test_default_that_is_not_a_value_of_the_type_is_refused(type_: str, written: str, tmp_path: Path) -> None:
     text = f'{{"name": "Alpha", "type": "{type_}", "versions": "0+", "default": {written}}}'
     assert rules_broken(tmp_path, spec(text)) in (["default-value"], ["type-syntax"])
 

@@ -62,7 +62,7 @@ def test_options_of_a_log_leave_out_what_is_not_asked_for(spark: SparkSession, l
     assert spark.read.format("kafka_log").option("topics", "none").load(str(SEGMENTS)).count() == 0
 
 
-def test_a_broken_batch_stops_reading_or_is_told_of(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_broken_batch_stops_reading_or_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     batches = [write_batch([Record(offset=at, key=b"k", value=b"value")]) for at in range(3)]
     damaged = bytearray(b"".join(batches))
     damaged[len(batches[0]) + 63] ^= 0xFF

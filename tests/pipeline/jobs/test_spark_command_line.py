@@ -86,7 +86,7 @@ def test_what_cannot_be_done_is_refused_before_spark_starts(
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "kept"]
 
 
-def test_a_page_takes_the_place_of_an_older_one_only_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_page_replaces_an_older_one_only_when_it_is_whole(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     write_file(page, "first")
     with pytest.raises(UnicodeEncodeError):

@@ -181,7 +181,7 @@ def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tm
         ),
     ],
 )
-def test_a_report_tells_where_the_metadata_is_from(spark: SparkSession, at: str | None, origin: str) -> None:
+def test_a_report_says_where_the_metadata_is_from(spark: SparkSession, at: str | None, origin: str) -> None:
     time = None if at is None else datetime.fromisoformat(at)
     assert re.search(origin, job_reports.metadata_report(spark, SNAPSHOTS, time).notes[0])
 

@@ -85,7 +85,7 @@ def rows_of(tmp_path: Path) -> list[pa.RecordBatch]:
         ([b"\x60\x82" * 20, b"", b"\x05\x04\0\xff"], [b"\x60" * 9, b"\x05\x04\x01"]),  # GSSAPI: the last has no answer
     ],
 )
-def test_tokens_behind_a_handshake_are_no_frames(
+def test_tokens_after_a_handshake_are_not_frames(
     tmp_path: Path, from_client: list[bytes], from_broker: list[bytes]
 ) -> None:
     shake = kafka_messages.encode_request(SaslHandshakeRequest(mechanism="X"), 1, "me")
@@ -105,7 +105,7 @@ def test_tokens_behind_a_handshake_are_no_frames(
     assert b"secret" not in b"".join(one.frame or b"" for one in found)
 
 
-def test_jobs_count_what_is_no_frame(tmp_path: Path) -> None:
+def test_jobs_count_what_is_not_a_frame(tmp_path: Path) -> None:
     talk = Talk().ask(1).answer(1).ask(2, is_captured=False).ask(3).answer(3)
     (tmp_path / "a.pcap").write_bytes(made.dump(talk.segments))
     batches = rows_of(tmp_path)

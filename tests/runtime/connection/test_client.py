@@ -109,7 +109,7 @@ def test_a_request_that_cannot_be_written_is_not_waited_for() -> None:
         (b"\0\0\0", "3 bytes cannot be a response"),
     ],
 )
-def test_a_response_that_is_not_due_is_an_error(frame: bytes, said: str) -> None:
+def test_an_unexpected_response_is_an_error(frame: bytes, said: str) -> None:
     client = ClientConnection(REGISTRY)
     client.send(HeartbeatRequest())
     client.send(HeartbeatRequest())

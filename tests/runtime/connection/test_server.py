@@ -120,7 +120,7 @@ def test_produce_that_is_cut_short_waits_for_an_answer(size: int) -> None:
     assert event.is_answered
 
 
-def test_what_is_no_response_to_a_request_is_refused() -> None:
+def test_what_is_not_a_response_to_a_request_is_refused() -> None:
     connection = server(request(MetadataRequest(), 7))
     (event,) = requests(connection)
     older: Any = REGISTRY.response(3, 9)
@@ -170,7 +170,7 @@ def test_responses_take_a_header_with_tags() -> None:
         (b"\0\0\0\7abcdefg", "7 bytes cannot be a request"),
     ],
 )
-def test_what_is_no_frame_is_an_error_with_its_place(after: bytes, said: str) -> None:
+def test_what_is_not_a_frame_is_an_error_with_its_place(after: bytes, said: str) -> None:
     good = request(MetadataRequest())
     connection = server(good, good, largest_frame=4096)
     connection.receive_data(after)
