@@ -45,7 +45,7 @@ def by_kernel() -> Way:
 
 
 def check_columns(way: Way, cls: type[Message], data: list[bytes | None]) -> None:
-    """Every message has the values, the verdict and the bytes that it has by itself, whatever its neighbours are."""
+    """Every message has the values, the verdict and the bytes that it has alone, no matter what its neighbours are."""
     expected, written = [], []
     for one in data:
         message = _decoded(cls, one)

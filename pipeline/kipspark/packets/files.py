@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple, cast
 from kipspark.errors import SourceError
 
 LARGEST_PACKET = 1024 * 1024
-"""Bytes; tcpdump writes at most 262,144 of a packet, whatever its options are."""
+"""Bytes; tcpdump writes at most 262,144 of a packet, with any options."""
 
 _BUFFER = 1024 * 1024
 _GZIP = b"\x1f\x8b"

@@ -1,4 +1,4 @@
-"""Captured packets: every frame comes back, whatever has happened to its segments, and what is missing is told."""
+"""Captured packets: every frame comes back, no matter what happened to its segments; what is missing is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captured packets that are no plaintext of Kafka's, damaged files, and places in them."""
+"""Captured packets that are not Kafka's plaintext, damaged files, and locations in them."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def test_tokens_of_a_time_without_handshakes_can_be_expected() -> None:
 def test_tokens_wait_for_responses() -> None:
     client = ClientConnection(REGISTRY)
     client.send(handshake(0))
-    with pytest.raises(LocalProtocolError, match="no token can be sent while a response is due"):
+    with pytest.raises(LocalProtocolError, match="no token can be sent before the response to correlation id"):
         client.send_token(b"x")
 
 

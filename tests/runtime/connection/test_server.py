@@ -105,7 +105,7 @@ def test_produce_without_acknowledgement_has_no_response(version: int, transacti
     silent, asking = requests(connection)
     assert (silent.is_answered, asking.is_answered) == (False, True)
     cls: Any = REGISTRY.response(0, version)
-    with pytest.raises(LocalProtocolError, match="correlation id 1 wants no response"):
+    with pytest.raises(LocalProtocolError, match="correlation id 1 expects no response"):
         connection.respond(silent, cls())
     assert len(unsized(connection.respond(asking, cls()))) == 1
     client = ClientConnection(REGISTRY)
@@ -128,7 +128,7 @@ def test_what_is_not_a_response_to_a_request_is_refused() -> None:
         with pytest.raises(LocalProtocolError, match="is not the response to API key 3, version 12"):
             connection.respond(event, body)
     for frame, shown in ((b"\0\0\0\x08", "00 00 00 08"), (b"\0\0", "00 00"), (b"", "nothing")):
-        with pytest.raises(LocalProtocolError, match=f"a response to correlation id 7 cannot begin with {shown}"):
+        with pytest.raises(LocalProtocolError, match=f"the response to correlation id 7 cannot begin with {shown}"):
             connection.respond_frame(event, frame)
     broken: Any = MetadataResponse(controller_id=2**40)
     with pytest.raises(EncodeError):
