@@ -96,7 +96,7 @@ class Step:
 
     @property
     def bits(self) -> tuple[int, ...]:
-        """Of varints: the width of each."""
+        """The width of each, for varints."""
         return tuple(field.encoding.bits for field in self.fields if field.encoding is not None)
 
 
@@ -181,7 +181,7 @@ def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
 
 
 def fixed_code(field: WireField) -> str | None:
-    """The `struct` code of what always takes the same number of bytes, else None."""
+    """The `struct` code of an item that always takes the same number of bytes, else None."""
     if field.type.is_array or field.presence is not None:
         return None
     if field.role in ("checksum", "bits"):

@@ -33,7 +33,7 @@ class Column(NamedTuple):
     field: Field | None
     """None for the unknown tagged fields."""
     struct: StructColumns | None
-    """Of a struct or of an array's structs."""
+    """The columns of the struct, or of an array's structs; None for other types."""
 
 
 class StructColumns(NamedTuple):

@@ -39,7 +39,7 @@ class Splitter:
         self._is_at_end = False
         self._error: RemoteProtocolError | None = None
         self.location = Location(0, 0)
-        """Of the next frame."""
+        """The location of the next frame."""
 
     @property
     def waiting(self) -> int:

@@ -48,7 +48,7 @@ class PastContent:
     """What a file was in an earlier commit."""
 
     commit: str
-    """In short."""
+    """The short id."""
     blob: str
 
 

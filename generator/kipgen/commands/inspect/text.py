@@ -12,7 +12,7 @@ from kipwire.tools.words import counted
 _UNKNOWN_STYLE = "bold yellow"
 _VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": "magenta"}
 _REST_WIDTH = 16
-"""Bytes in a line of what was not read."""
+"""How many unread bytes a line shows."""
 _REST_LINES = 16
 
 Line = tuple[tuple[str, str], ...]
@@ -30,7 +30,7 @@ class _Row:
 
 
 def text_lines(inspection: Inspection) -> Iterator[Line]:
-    """A title, the pieces under headings of what they belong to, and the error with the bytes from there on."""
+    """A title, the pieces under the headings of their messages, and the error with the bytes from there on."""
     error = inspection.error
     yield (title(inspection), "bold"), ("" if error is None else ", then an error", "bold red")
     rows = [_row(piece, inspection.data) for piece in inspection.pieces]
