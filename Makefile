@@ -1,4 +1,4 @@
-# kipwire: what there is to do. "make" lists it.
+# kipwire: the tasks of development. "make" lists them.
 
 PYTHON ?= python3
 VENV := .venv
@@ -21,7 +21,7 @@ $(VENV)/.ready: pyproject.toml requirements-dev.lock scripts/setup.sh
 	@PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
 	@touch $@
 
-native: setup  ## Build the compiled kernel; "make setup" has done so if it could, else this tells why not
+native: setup  ## Build the compiled kernel; "make setup" does it too, but goes on without if it fails: this shows why
 	@$(BIN)/python scripts/build_native.py
 
 $(VENV)/.native: $(VENV)/.ready $(KERNEL)
@@ -32,14 +32,14 @@ $(VENV)/.native: $(VENV)/.ready $(KERNEL)
 generate: setup  ## Generate the classes from the specs; only what changed
 	$(BIN)/kipgen generate
 
-check-generated: setup  ## Fail if the generated classes are not what the specs say; makes all of them anew to compare
+check-generated: setup  ## Fail if the generated classes are not what the specs say; generates all of them again to compare
 	$(BIN)/kipgen check
 	$(BIN)/kipgen generate --check
 
 test: setup  ## Run the tests, on all cores; with the compiled kernel where it is built
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest
 
-test-pure: setup  ## Run the tests that might have another result without the compiled kernel
+test-pure: setup  ## Run the tests whose result may differ without the compiled kernel
 	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_NATIVE=0 $(BIN)/pytest \
 		-m 'not maven and not broker and not cluster and not same_without_kernel'
 
@@ -82,7 +82,7 @@ demo:  ## The main job, on shipped data: decode a capture and encode it again, t
 bench: setup  ## Measure beside peers in Python, Java, Rust and Go; writes benchmarks/RESULTS.md and its plots
 	$(BIN)/python -m benchmarks.compare
 
-bench-quick: setup  ## The same with the Python peers alone, in under a minute; writes nothing
+bench-quick: setup  ## The same with only the Python peers, in under a minute; writes nothing
 	$(BIN)/python -m benchmarks.compare --quick
 
 bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
@@ -119,6 +119,6 @@ lock: setup  ## Renew requirements-dev.lock, the versions that "make setup" inst
 wheel: setup  ## Build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 
-clean:  ## Remove .venv and everything that tools leave behind
+clean:  ## Remove .venv and everything else that tools have made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -28,7 +28,7 @@ from benchmarks.reporting.report import Table, machine, markdown, show
 from benchmarks.timing import interleaved, median_ratio
 from kipwire import Message, columns, native
 from kipwire.columns import python_engine
-from kipwire.columns.arrow_types import shape_of
+from kipwire.columns.arrow_types import columns_of
 from kipwire.columns.python_records import PythonRecords
 from kipwire.records import Record, read_batches, write_batch
 from kipwire.records.compression import COMPRESSIONS
@@ -98,7 +98,7 @@ def decoders(sample: Sample, array: pa.Array) -> dict[str, Callable[[], object]]
     cls, data = type(sample.message), array.to_pylist()
     found: dict[str, Callable[[], object]] = {COLUMNS: lambda: columns.decode(cls, array)}
     found["no column chosen"] = lambda: columns.decode(cls, array, [])
-    found["columns by classes"] = lambda: python_engine.read(cls, shape_of(cls), array, 0, strict=True)
+    found["columns by classes"] = lambda: python_engine.read(cls, columns_of(cls), array, 0, strict=True)
     found["our objects"] = lambda: [cls.decode(one) for one in data]
     if sample.kio:
         read = import_module("kio.serial").entity_reader(_kio_entity(sample))
@@ -117,7 +117,7 @@ def encoders(sample: Sample, array: pa.Array) -> dict[str, Callable[[], object]]
     objects = [cls.decode(one) for one in array.to_pylist()]
     return {
         COLUMNS: lambda: columns.encode(cls, rows),
-        "columns by classes": lambda: python_engine.write(cls, shape_of(cls), rows, 0),
+        "columns by classes": lambda: python_engine.write(cls, columns_of(cls), rows, 0),
         "our objects": lambda: [one.encode() for one in objects],
     }
 

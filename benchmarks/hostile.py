@@ -3,7 +3,7 @@
     python -m benchmarks.hostile [PACKAGE ...]
 
 An attack is a message that is nothing but the smallest elements of one of its arrays, each with what takes more memory
-than bytes: empty arrays, single elements, unknown tagged fields. It is valid: what is not is given up at its fault.
+than bytes: empty arrays, single elements, unknown tagged fields. It is valid, since decoding stops at an error.
 """
 
 from __future__ import annotations

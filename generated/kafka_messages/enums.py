@@ -531,7 +531,7 @@ class ErrorCode(enums.ErrorNumber):
     STALE_BROKER_EPOCH = (
         77,
         False,
-        "The broker epoch is not the current one: the broker has been registered anew since.",
+        "The broker epoch is not the current one: the broker has been registered again since.",
         380,
     )
     OFFSET_NOT_AVAILABLE = (
@@ -642,7 +642,7 @@ class ErrorCode(enums.ErrorNumber):
     STALE_MEMBER_EPOCH = (
         113,
         False,
-        "The member's epoch is out of date; retry after the next heartbeat has told the new one.",
+        "The member's epoch is out of date; retry after the next heartbeat has brought the new one.",
         848,
     )
     MISMATCHED_ENDPOINT_TYPE = (
@@ -835,7 +835,7 @@ class RemoteLogRecordType(enums.MessageNumber):
 
 
 class RemoteLogSegmentState(enums.NamedNumber):
-    """Where a segment in tiered storage stands (KIP-405)."""
+    """State of a segment in tiered storage (KIP-405)."""
 
     COPY_SEGMENT_STARTED = 0, "It is being copied."
     COPY_SEGMENT_FINISHED = 1, "It is there and can be read."
@@ -876,7 +876,7 @@ class ShareAcquireMode(enums.NamedNumber):
 
 
 class ShareDeliveryState(enums.NamedNumber):
-    """Where records of a share-partition stand (KIP-932)."""
+    """Delivery state of records of a share-partition (KIP-932)."""
 
     AVAILABLE = 0, "They can be delivered."
     ACQUIRED = 1, "A member has them and has not acknowledged them."
@@ -945,7 +945,7 @@ class TransactionRecordType(enums.MessageNumber):
 
 
 class TransactionState(enums.NamedNumber):
-    """Where a transaction stands, in the log of the transaction coordinator (KIP-98)."""
+    """State of a transaction, in the log of the transaction coordinator (KIP-98)."""
 
     EMPTY = 0, "None is open yet."
     ONGOING = 1, "It is open."

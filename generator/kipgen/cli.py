@@ -11,12 +11,12 @@ from rich.text import Text
 
 from kipgen.commands.advise.command import advise
 from kipgen.commands.compat.command import compat
-from kipgen.commands.console import fail, one_line, packages_here, print_problems
+from kipgen.commands.console import fail, one_line, packages_here, print_problems, system_error
 from kipgen.commands.drift.command import drift
 from kipgen.commands.inspect.command import inspect
 from kipgen.language.names import need_package_name
 from kipwire.tools.terminal import ERR, OUT
-from kipwire.tools.words import counted
+from kipwire.tools.words import counted, did_you_mean
 
 if TYPE_CHECKING:
     from kipgen.language.problems import Problem
@@ -41,8 +41,7 @@ def main() -> None:
         ERR.print("kipgen: interrupted; run it again to finish")
         sys.exit(130)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        fail(f"{where}{error.strerror or error}")
+        fail(system_error(error))
 
 
 @app.command()
@@ -63,17 +62,21 @@ def generate(
     specs = specs or packages_here()
     if package and len(specs) > 1:
         fail("--package is for one package; give one folder with it")
-    stale = False
+    folders: dict[str, Path] = {}
     for folder in specs:
         if not folder.is_dir():
-            fail(f"{folder} is not a folder of specs")
+            fail(f"{folder} is not a folder of specs{'; give the folder that it is in' if folder.is_file() else ''}")
         name = package or folder.resolve().name
         try:
             need_package_name(name)
         except ValueError as error:
             fail(str(error))
-        stale |= _generate_package(folder, out.joinpath(*name.split(".")), name, check)
-    if stale:
+        if name in folders:
+            fail(f"{folders[name]} and {folder} would both become the package {name}; generate one with --package")
+        folders[name] = folder
+    # No early end: each package that is not up to date is reported.
+    stale = [_generate_package(folder, out.joinpath(*name.split(".")), name, check) for name, folder in folders.items()]
+    if any(stale):
         sys.exit(1)
 
 
@@ -175,9 +178,9 @@ def rules(
     from kipgen.commands.compat.rules import ALL as COMPAT
     from kipgen.reading.rules import ALL
 
-    unknown = sorted(set(ids or ()) - {rule.id for rule in ALL} - {rule.id for rule in COMPAT})
-    if unknown:
-        fail(f"unknown rule {', '.join(unknown)}; see kipgen rules --brief")
+    known = [rule.id for rule in ALL] + [rule.id for rule in COMPAT]
+    for unknown in sorted(set(ids or ()) - set(known)):
+        fail(f"no rule is named {unknown}{did_you_mean(unknown, known) or '; see kipgen rules --brief'}")
     for rule in ALL:
         if ids and rule.id not in ids:
             continue

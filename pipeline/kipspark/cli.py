@@ -18,17 +18,20 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kipspark import job_reports, samples
-from kipspark.errors import JobError
+from kipspark.errors import JobError, SourceError
 from kipspark.report.console import show
 from kipspark.report.outputs import check_empty, check_file, check_folder, write_file, write_tables
 from kipspark.report.page import page
 from kipspark.report.report import Report, first_rows
 from kipspark.sources import extraction
+from kipspark.sources.capture_files import find_captures
 from kipspark.sources.options import Options
+from kipspark.sources.segments import find_segments
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import TESTED_VERSION, check_repository, connector_jars, fetch, name_of
 from kipspark.spark.session import is_submitted, open_session
 from kipwire import KipwireError
+from kipwire.registry import registry_of
 from kipwire.tools.terminal import ERR, OUT, table_console
 from kipwire.tools.words import counted
 
@@ -107,8 +110,10 @@ def offsets(
     jars = ""
     report_of: ReportOf
     commits_of: CommitsOf
+    if not stream and (checkpoint is not None or every is not None):
+        raise JobError("--checkpoint and --every need --stream")
     if bootstrap_servers is None:
-        folder = path or samples.segments()
+        folder = _logs(path, remote)
         report_of = partial(job_reports.offsets_report, path=folder)
         commits_of = partial(job_reports.commits_of_folders, path=folder)
     else:
@@ -120,6 +125,8 @@ def offsets(
     if stream:
         if out is None or checkpoint is None:
             raise JobError("--stream needs --out and --checkpoint")
+        if html is not None:
+            raise JobError("--html does not go with --stream, which does not end in a report")
         check_folder(out, "--out")
         check_folder(checkpoint, "--checkpoint")
         spark = open_session(master, remote, jars)
@@ -162,7 +169,8 @@ def _of_captures(report: Callable[[SparkSession, Path, str], Report]) -> Callabl
         master: Master = None,
         remote: Remote = None,
     ) -> None:
-        _run(lambda spark: report(spark, path or samples.capture(), ports), out, html, master, remote)
+        captures = _captures(path, ports, remote)
+        _run(lambda spark: report(spark, captures, ports), out, html, master, remote)
 
     return command
 
@@ -179,10 +187,10 @@ def extract(
     ports: Ports = "",
 ) -> None:
     """Extract Kafka's frames from captured packets into kipwire's own format, which is smaller and read in parallel."""
-    frames, faults = extraction.extract(path, out, Options("extract", {"ports": ports}, ("ports",)).ports("ports"))
+    frames, errors = extraction.extract(path, out, _ports(ports))
     OUT.print(f"{counted(frames, 'frame')}: {out}")
-    if faults:
-        OUT.print(f"{counted(faults, 'error')}: {out / extraction.FAULTS}")
+    if errors:
+        OUT.print(f"{counted(errors, 'error')}: {out / extraction.ERRORS}")
 
 
 @app.command()
@@ -198,7 +206,8 @@ def metadata(
 ) -> None:
     """Topics, partitions, leaders and configuration of a cluster at a point in time, from its metadata log."""
     time = None if at is None else _time(at)
-    _run(lambda spark: job_reports.metadata_report(spark, path or samples.segments(), time), out, html, master, remote)
+    logs = _logs(path, remote)
+    _run(lambda spark: job_reports.metadata_report(spark, logs, time), out, html, master, remote)
 
 
 app.command("encodings", help="What KIP-625's integer encodings would save, from captures.")(
@@ -221,9 +230,40 @@ def conform(
 ) -> None:
     """Check that encode, decode, JSON and columns agree; exit status 1 if anything differs."""
     packages = package or ["kafka_messages"]
+    for name in packages:
+        registry_of(name)  # raises before Spark starts
+    if golden is not None and not golden.exists():
+        raise JobError(f"{golden}: there is no such file or folder")
     report = lambda spark: job_reports.conform_report(spark, packages, count, seed, golden)  # noqa: E731
     if _run(report, out, html, master, remote):
         raise typer.Exit(1)
+
+
+# A start of Spark takes ten seconds and more, so a wrong path is found before it. The paths of a Spark Connect server
+# are not on this machine.
+
+
+def _logs(path: Path | None, remote: str | None) -> Path:
+    """The log folder to read, or the sample; its segments have been found unless they are on a server."""
+    if path is not None and remote is None:
+        find_segments(str(path))
+    return path or samples.segments()
+
+
+def _captures(path: Path | None, ports: str, remote: str | None) -> Path:
+    """The captures to read, or the sample; they have been found unless they are on a server, and the ports checked."""
+    _ports(ports)
+    if path is not None and remote is None:
+        find_captures(str(path))
+    return path or samples.capture()
+
+
+def _ports(text: str) -> tuple[int, ...]:
+    try:
+        return Options("kipspark", {"ports": text}, ("ports",)).ports("ports")
+    except SourceError:
+        what = "is not a list of ports; write numbers from 1 to 65535, separated by commas"
+        raise JobError(f"--ports: {text!r} {what}") from None
 
 
 def _time(text: str) -> datetime:

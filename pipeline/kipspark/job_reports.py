@@ -165,7 +165,10 @@ def traffic_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
             ),
             Table("apis", "APIs and versions", apis, (sf.desc("requests"), "api", "api_version")),
             Table(
-                "errors", "Error codes", traffic.errors(paired), (sf.desc("fields"), "api", "client_id", "path", "code")
+                "error_codes",
+                "Error codes",
+                traffic.error_codes(paired),
+                (sf.desc("fields"), "api", "client_id", "path", "code"),
             ),
             Table(
                 "unknown_tags",
@@ -174,10 +177,10 @@ def traffic_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
                 ("api", "path", "tag"),
             ),
             Table(
-                "faults",
+                "errors",
                 "What cannot be decoded",
-                traffic.faults(found),
-                ("capture", "number", "connection", "direction", "fault"),
+                traffic.errors(found),
+                ("capture", "number", "connection", "direction", "error"),
                 hidden=("capture",),
             ),
             Table(
@@ -185,7 +188,7 @@ def traffic_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
                 "The slowest exchanges",
                 paired.drop("error_codes", "request_unknown_tags", "response_unknown_tags"),
                 (sf.desc("latency_ms"), "connection", "correlation_id"),
-                hidden=("capture", "api_key", "listener", "software", "request_fault", "response_fault"),
+                hidden=("capture", "api_key", "listener", "software", "request_error", "response_error"),
                 shown=5,
             ),
         ),

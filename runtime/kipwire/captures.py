@@ -73,7 +73,7 @@ class Entry(NamedTuple):
     is_request: bool
     api_key: int
     api_version: int
-    """Of a response: that of the request that it answers."""
+    """For a response, that of its request."""
     correlation_id: int
     number: int | None
     listener: str | None

@@ -281,7 +281,7 @@ class _Part:
     place: _Place
     get: Callable[[Any], Any]
     inside: tuple[_Part, ...]
-    """Of structs: their fields."""
+    """The fields, for structs."""
 
     def values(self, items: list[Any]) -> Iterable[Any]:
         """The values on the wire that this field of the given structs has; of arrays the elements."""

@@ -73,25 +73,25 @@ class DecodeError(_LocatedError):
         super().__init__(message, version, path, reason)
         self.args = (message, version, self.path, offset, self.reason)  # what a copy is made of
         self.offset = offset
-        """Where in the given buffer the fault is, in bytes from its start."""
+        """Where in the given buffer the error is, in bytes from its start."""
 
     def __str__(self) -> str:
         return f"{self.message} v{self.version}: {self.path or 'message'} at byte {self.offset}: {self.reason}"
 
 
 class FrameError(DecodeError):
-    """A whole frame that holds something other than what was asked for, with whose frame it is, as far as known.
+    """A whole frame with something other than what was expected, and whose frame it is, as far as known.
 
-    `version` stays that of `message`, in which the fault is.
+    `version` is that of `message`, which has the error.
     """
 
     api_key: int | None = None
-    """Of the request, or of that which a response answers; None if the frame does not say."""
+    """That of the request, or of the request that a response answers; None if the frame does not say."""
     api_version: int | None = None
     correlation_id: int | None = None
 
     def of(self, api_key: int | None, api_version: int | None, correlation_id: int | None) -> Self:
-        """The error itself, which knows now whose frame it is."""
+        """The error itself, which now says whose frame it is."""
         self.api_key, self.api_version, self.correlation_id = api_key, api_version, correlation_id
         return self
 

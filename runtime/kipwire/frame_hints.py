@@ -28,7 +28,7 @@ def wrong_request(frame: bytes, in_header: bool) -> str:
 
     Args:
         frame: the bytes.
-        in_header: whether the fault is in the header.
+        in_header: whether the error is in the header.
     """
     found = _size_first(frame) or foreign_protocol(frame)
     if not found and in_header and frame[:2] == b"\0\0" and len(frame) >= _SIZE_BYTES:

@@ -39,7 +39,7 @@ _INT32 = Packer(">i")
 
 
 class _ByName(type):
-    """Of a header's description: its instances are the headers of every package, by their name."""
+    """A metaclass for descriptions of headers: the headers of every package are instances, by their name."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Message) and cls.__name__ == instance.NAME
@@ -57,7 +57,7 @@ class RequestHeader(Message, metaclass=_ByName):
         client_id: str | None
         """Version 0 of the header does not have it."""
         unknown_tagged_fields: dict[int, bytes]
-        """Of flexible versions alone."""
+        """Only headers of flexible versions have them."""
 
 
 class ResponseHeader(Message, metaclass=_ByName):
@@ -68,7 +68,7 @@ class ResponseHeader(Message, metaclass=_ByName):
     else:
         correlation_id: int
         unknown_tagged_fields: dict[int, bytes]
-        """Of flexible versions alone."""
+        """Only headers of flexible versions have them."""
 
 
 H = TypeVar("H", bound=Message)
@@ -136,7 +136,7 @@ def key_and_version(frame: bytes) -> tuple[int, int]:
     if len(frame) < _KEY_AND_VERSION.size:
         from kipwire.tools.words import counted  # only errors need it
 
-        reason = f"a frame of {counted(len(frame), 'byte')} has no header"
+        reason = f"a frame of {counted(len(frame), 'byte')} is too short for a header"
         raise DecodeError(RequestHeader.__name__, 0, "", len(frame), reason)
     return _KEY_AND_VERSION.unpack_from(frame)
 

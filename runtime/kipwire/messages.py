@@ -38,9 +38,9 @@ class Message(Root):
 
     if not TYPE_CHECKING:  # generated classes say which class it is
         RESPONSE = _Counterpart("request", "response")
-        """Of requests: the class of the response in the same version."""
+        """The class of the response in the same version; only requests have it."""
         REQUEST = _Counterpart("response", "request")
-        """Of responses: the class of the request in the same version."""
+        """The class of the request in the same version; only responses have it."""
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
@@ -171,7 +171,7 @@ def expect_end(cls: type[Message], end: int, data: bytes) -> None:
 def _explain_decode(
     cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
 ) -> NoReturn:
-    """Raise the DecodeError with the location of the fault that stopped the reader."""
+    """Raise the DecodeError with the location of the error that stopped the reader."""
     from kipwire.description.walk import walk
 
     end = walk(cls, data, offset)

@@ -390,10 +390,12 @@ def registry_of(package: str) -> Registry:
         raise
     except Exception as error:  # the package is the user's code, in which anything may go wrong
         if not all(part.isidentifier() for part in package.split(".")):
-            raise PackageError(f"{package!r} cannot be the name of a Python package") from None
+            raise PackageError(
+                f"{package!r} is not a valid name for a Python package; give one such as my_protocol"
+            ) from None
         hint = "; is its folder on PYTHONPATH?" if isinstance(error, ModuleNotFoundError) else ""
         raise PackageError(f"{package}: cannot be imported ({error}){hint}") from error
     found = getattr(module, "REGISTRY", None)
     if not isinstance(found, Registry):
-        raise PackageError(f"{package}: is not a package that kipgen generated")
+        raise PackageError(f"{package}: is not a package that kipgen generated; give one that is")
     return found

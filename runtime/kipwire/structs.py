@@ -187,13 +187,13 @@ class Field:
         """The class that it is a field of."""
         # The rest is of record formats alone.
         self.role = role
-        """`value`, an attribute; or what no attribute holds, since it is computed: the `size` in bytes of what follows
-        up to the end of the struct, a `checksum`, a `constant`, an integer made of `bits`, the bit that says whether a
+        """`value` for an attribute. Other fields are computed and have no attribute: the `size` in bytes of the rest of
+        the struct, a `checksum`, a `constant`, an integer made of `bits`, the bit that says whether a
         value is there (`presence`)."""
         self.bit = bit
-        """Of one bit or several of the `bits` before it: the lowest, where 0 is that of the integer; else None."""
+        """The lowest bit, for one or several of the `bits` before it (0 is the lowest of the integer); else None."""
         self.bits = bits
-        """Of several bits with one value: how many, without a sign; None for one bit and all other fields."""
+        """The number of bits, for several with one value without a sign; None for one bit and all other fields."""
         self.prefix = prefix
         """What says how long it is: a number before it of the form `int16`, `int32`, `varint` (zigzag) or `uvarint`; or
         `rest`: it goes on to the end of its struct, except for what follows it. Empty if its type says it."""
@@ -210,10 +210,10 @@ class Field:
         self.same_length_as = same_length_as
         """The attribute of an earlier array that has as many elements."""
         self.algorithm = algorithm
-        """Of a checksum: `crc32` or `crc32c`."""
+        """The algorithm of a checksum: `crc32` or `crc32c`."""
         self.start = start
-        """The name of what a checksum covers first: everything from there to the end of the struct or, where that
-        comes before the checksum, to the checksum itself."""
+        """The name of the first field that a checksum covers. It covers everything from there to the end of the struct
+        or, if that field comes before the checksum, to the checksum itself."""
 
     @property
     def is_attribute(self) -> bool:

@@ -213,7 +213,7 @@ def test_nothing_gives_no_rows(way: Way) -> None:
     ],
     ids=str,
 )
-def test_what_is_no_message_is_refused(given: Any, reason: str) -> None:
+def test_what_is_not_a_message_is_refused(given: Any, reason: str) -> None:
     with pytest.raises(columns.ColumnError, match=reason):
         columns.decode(MetadataResponse, given)
 
@@ -305,7 +305,7 @@ def test_path_to_no_field_is_refused(fields: list[str], reason: str) -> None:
     assert str(caught.value).startswith(reason)
 
 
-def test_one_text_is_no_list_of_paths() -> None:
+def test_one_text_is_not_a_list_of_paths() -> None:
     with pytest.raises(TypeError, match="not one string"):
         columns.schema(MetadataResponse, "topics")
 

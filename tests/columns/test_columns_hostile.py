@@ -10,7 +10,7 @@ import pytest
 
 import kafka_messages
 from kipwire import EncodeError, Message, columns, native
-from kipwire.columns.arrow_types import shape_of
+from kipwire.columns.arrow_types import columns_of
 from tests.support import golden_data
 from tests.support.subjects.hostile_columns import HeartbeatRequest, OffsetCommitValue, needs_kernel
 
@@ -55,16 +55,16 @@ def test_no_length_wraps_in_the_kernel_when_columns_are_written(name: str) -> No
     from kipwire.columns import kernel_engine
 
     cls = kafka_messages.message(name, kafka_messages.versions(name)[-1])
-    shape = shape_of(cls)
+    struct = columns_of(cls)
     rows = columns.decode(cls, [cls().encode()] * 3)
-    given = kernel_engine._given(shape, rows)
-    names = kernel_engine._names(shape, rows.type)
+    given = kernel_engine._given(struct, rows)
+    names = kernel_engine._names(struct, rows.type)
     assert _kernel.write_columns(cls, names, given)[0] == -1
     for number in NEAR_THE_END:
         for count, first in ((number, None), (number, 1), (number, number)):
             with pytest.raises((ValueError, OverflowError)):
                 _kernel.write_columns(cls, names, renumbered(given, count, first))
-        if shape.columns:
+        if struct.columns:
             with pytest.raises(ValueError, match=r"a buffer has \d+ bytes|no buffer holds"):
                 _kernel.write_columns(cls, names, renumbered(given, None, number))
 
@@ -85,7 +85,7 @@ def test_no_length_wraps_in_the_kernel_when_columns_are_read(large: bool) -> Non
 
 
 @pytest.mark.parametrize("number", NEAR_THE_END)
-def test_rows_without_columns_are_as_many_as_offsets_can_tell_of(number: int) -> None:
+def test_rows_without_columns_are_as_many_as_offsets_can_declare(number: int) -> None:
     forged = pa.Array.from_buffers(pa.struct([]), number, [None], children=[])
     assert len(first_column(ipc(forged))) == number
     for rows in (forged, first_column(ipc(forged)), pa.chunked_array([forged])):

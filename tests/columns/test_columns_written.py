@@ -61,7 +61,7 @@ def test_value_that_cannot_be_written_is_an_error_with_its_row(way: Way, path: s
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-def test_text_that_is_no_utf8_is_refused(way: Way) -> None:
+def test_text_that_is_not_utf8_is_refused(way: Way) -> None:
     host = pa.array([b"\xff"], pa.binary()).cast(pa.string(), safe=False)
     rows = columns.decode(HeartbeatRequest, [HeartbeatRequest().encode()])
     parts = [host if one.name == "group_id" else rows.field(one.name) for one in rows.type]

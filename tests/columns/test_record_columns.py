@@ -164,7 +164,7 @@ def test_damaged_golden_batches_have_the_errors_of_their_records() -> None:
     assert broken > 200
 
 
-def test_the_error_tells_the_place_and_nothing_is_left_behind(decode: Callable[..., pa.RecordBatch]) -> None:
+def test_the_error_names_the_place_and_nothing_is_left_behind(decode: Callable[..., pa.RecordBatch]) -> None:
     records = [Record(offset=at, key=b"k", value=b"v", headers=[("h", None)]) for at in range(5)]
     data = write_batch(records)
     section = write_section(records, 0, -1)
@@ -185,7 +185,7 @@ def test_the_error_tells_the_place_and_nothing_is_left_behind(decode: Callable[.
     assert len(some.take()) == some.rows == 0
 
 
-def test_a_key_of_a_header_that_is_no_text_is_an_error(decode: Callable[..., pa.RecordBatch]) -> None:
+def test_a_key_of_a_header_that_is_not_text_is_an_error(decode: Callable[..., pa.RecordBatch]) -> None:
     section = write_section([Record(offset=0, headers=[("abc", b"")])], 0, -1).replace(b"abc", b"a\xed\xa0")
     with pytest.raises(DecodeError, match="UTF-8"):
         decode([batch_of(section, 1)])

@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from kipwire import KipwireError, Message
-from kipwire.columns.arrow_types import shape_of
+from kipwire.columns.arrow_types import columns_of
 from tests.fuzz import fuzz_native
 from tests.support import column_checks, damaged_streams, native_checks, record_column_checks
 
@@ -62,7 +62,7 @@ def from_ipc(chance: random.Random) -> Iterator[None]:
         cls = chance.choice(classes)
         data: list[bytes | None] = [*chance.choices(pool[cls], k=chance.choice((1, 3, 9))), None]
         array = pa.array(data, chance.choice((pa.binary(), pa.large_binary())))
-        rows = way.read(cls, shape_of(cls), array)
+        rows = way.read(cls, columns_of(cls), array)
         for given, check in ((array, damaged_streams.check_decode), (rows, damaged_streams.check_encode)):
             stream = damaged_streams.stream_of(damaged_streams.varied(given, chance), chance)
             for _ in range(10):
@@ -89,21 +89,21 @@ def several_times(chance: random.Random) -> Callable[[], Any]:
 
 def check_choice(way: column_checks.Way, cls: type[Message], data: list[bytes | None], chance: random.Random) -> None:
     """Some of the columns, whose values are those of all of them."""
-    names = column_checks.paths(shape_of(cls))
-    shape = shape_of(cls, chance.sample(names, chance.randint(0, min(3, len(names)))))
+    names = column_checks.paths(columns_of(cls))
+    struct = columns_of(cls, chance.sample(names, chance.randint(0, min(3, len(names)))))
     array = pa.array(data, pa.binary())
-    rows = way.read(cls, shape, array)
+    rows = way.read(cls, struct, array)
     rows.validate(full=True)
-    assert rows.is_valid().equals(way.read(cls, shape_of(cls), array).is_valid())
+    assert rows.is_valid().equals(way.read(cls, columns_of(cls), array).is_valid())
 
 
 def write_damaged(way: column_checks.Way, cls: type[Message], data: list[bytes | None], chance: random.Random) -> None:
     """Rows whose buffers have been overwritten here and there: any bytes, or an error, but no access outside."""
     from kipwire.columns.kernel_engine import UnusualError  # which is only there once the kernel is
 
-    rows = way.read(cls, shape_of(cls), pa.array(data, pa.binary()))
+    rows = way.read(cls, columns_of(cls), pa.array(data, pa.binary()))
     with suppress(KipwireError, UnusualError):
-        way.write(cls, shape_of(cls), spoilt(rows, chance))
+        way.write(cls, columns_of(cls), spoilt(rows, chance))
 
 
 def spoilt(array: Any, chance: random.Random) -> Any:

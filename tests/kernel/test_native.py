@@ -198,7 +198,7 @@ def test_no_plan_is_made_for_structs_that_contain_themselves(monkeypatch: pytest
         plan_of(_Outer)
 
 
-def test_plan_tells_everything_that_the_bytes_depend_on() -> None:
+def test_plan_says_everything_that_the_bytes_depend_on() -> None:
     plan = plan_of(FETCH.FetchRequest)
     assert plan.flexible and plan.declared_tags == [0, 1] and plan.depth == 3
     assert [(one.name, one.tag, one.kind, one.nullable, one.compact) for one in plan.tagged] == [
@@ -220,7 +220,7 @@ def test_plan_tells_everything_that_the_bytes_depend_on() -> None:
     assert {one.kind for one in partitions.items} & {"packed32", "upacked32", "packed16", "upacked16"}
 
 
-def test_plan_of_a_layout_tells_every_part() -> None:
+def test_plan_of_a_layout_says_every_part() -> None:
     plan = plan_of(import_module("proposals.message_set.v2").Message)
     assert not plan.is_plain
     size, bits, *_, key, value, crc = plan.items

@@ -112,7 +112,7 @@ def test_nothing_is_left_behind_by_good_and_by_failed_calls() -> None:
 
 @needs_kernel
 @pytest.mark.parametrize("wrong", [5, None, "text", object(), int, Message, Struct, uuid.UUID(int=1)])
-def test_calls_with_what_is_no_message_are_errors(wrong: Any) -> None:
+def test_calls_with_what_is_not_a_message_are_errors(wrong: Any) -> None:
     for call in (
         lambda: KERNEL.decode(wrong, b"\0"),
         lambda: KERNEL.read(wrong, b"\0", 0),

@@ -70,13 +70,13 @@ def test_versions_of_the_other_languages_are_found_where_they_are_pinned() -> No
         assert language.version[0].isdigit(), language.name
 
 
-def test_a_missing_toolchain_is_told_by_name() -> None:
+def test_a_missing_toolchain_is_reported_by_name() -> None:
     language = workers.Language("None", "none", ("no-such-tool",), list, ("go/go.mod", "x"))
     with pytest.raises(workers.NotBuiltError, match="no-such-tool not found"):
         workers.command(language)
 
 
-def test_a_program_that_ends_is_told_by_name(tmp_path: Path) -> None:
+def test_a_program_that_ends_is_reported_by_name(tmp_path: Path) -> None:
     with (
         workers.started(workers.GO, [sys.executable, "-c", ""], tmp_path) as worker,
         pytest.raises(ChildProcessError, match="Go: the program ended when asked to decode heartbeat_v4"),

@@ -1,4 +1,4 @@
-"""`.ci/run` fails with the log of whatever fails, also of what runs beside other steps, and leaves nothing running."""
+"""`.ci/run` fails with the log of the failed step, even if it ran beside others, and leaves nothing running."""
 
 from __future__ import annotations
 

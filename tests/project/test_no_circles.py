@@ -1,4 +1,4 @@
-"""Files of the generator and of the runtime import each other in one direction, wherever in a file an import stands."""
+"""Files of the generator and of the runtime import each other in one direction, wherever an import is in a file."""
 
 from __future__ import annotations
 

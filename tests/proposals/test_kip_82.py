@@ -230,7 +230,7 @@ def test_the_examples_of_the_text_are_where_it_puts_them(key: int, area: str, ca
 
 
 @pytest.mark.parametrize("key", [-1, HIGHEST_KEY + 1])
-def test_what_is_no_key_has_no_range(key: int) -> None:
+def test_what_is_not_a_key_has_no_range(key: int) -> None:
     with pytest.raises(ValueError, match="is not a header key; the range is 0 to 0xffffffff"):
         key_space(key)
 

@@ -107,7 +107,7 @@ def test_a_set_holds_any_number_of_messages() -> None:
     assert Messages.decode(data).messages == every
 
 
-def test_sets_stand_one_behind_the_other_as_in_a_log() -> None:
+def test_sets_come_one_after_the_other_as_in_a_log() -> None:
     first, end = message_set.MessageSet.read(SET + SET, 0)
     assert message_set.MessageSet.read(SET + SET, end) == (first, 2 * len(SET))
 
@@ -154,7 +154,7 @@ def test_an_uncompressed_set_is_the_same_in_both_forms() -> None:
     assert opaque.encode() == SET
 
 
-def test_control_messages_have_a_key_that_tells_their_type() -> None:
+def test_control_messages_have_a_key_that_says_their_type() -> None:
     commit, abort = ControlMessageKey(control_message_type=0), ControlMessageKey(control_message_type=1)
     assert commit.encode() == bytes.fromhex("0000 0000")
     assert abort.encode() == bytes.fromhex("0000 0001")
@@ -255,16 +255,16 @@ def test_wrong_values_are_refused_with_their_place(values: dict[str, Any], path:
     ("sequence", "count", "follows"),
     [(0, 1, 1), (7, 0, 7), (2**31 - 2, 1, 2**31 - 1), (2**31 - 1, 1, 0), (2**31 - 3, 10, 7), (5, 2**31, 5)],
 )
-def test_sequence_numbers_start_again_behind_the_highest(sequence: int, count: int, follows: int) -> None:
+def test_sequence_numbers_start_again_after_the_highest(sequence: int, count: int, follows: int) -> None:
     assert next_sequence(sequence, count) == follows
 
 
-def test_epochs_start_again_behind_the_highest() -> None:
+def test_epochs_start_again_after_the_highest() -> None:
     assert [next_epoch(epoch) for epoch in (0, 32766, 32767)] == [1, 32767, 0]
 
 
 @pytest.mark.parametrize("number", [-1, 2**31])
-def test_what_is_no_number_has_no_successor(number: int) -> None:
+def test_what_is_not_a_number_has_no_successor(number: int) -> None:
     with pytest.raises(ValueError, match=f"^{number} is not a sequence number"):
         next_sequence(number, 1)
     with pytest.raises(ValueError, match=f"^{number} is not an epoch"):

@@ -207,7 +207,7 @@ def test_frames_cut_short_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_bytes_behind_a_frame_are_refused_by_decode_and_left_by_read(name: str) -> None:
+def test_bytes_after_a_frame_are_refused_by_decode_and_left_by_read(name: str) -> None:
     message, data = FRAMES[name]
     with pytest.raises(DecodeError):
         type(message).decode(data + b"\0")
@@ -223,7 +223,7 @@ def test_a_size_that_is_not_that_of_the_frame_is_refused(name: str, wrong: int) 
         type(message).decode(size.to_bytes(4, "big") + data[4:])
 
 
-def test_common_fields_of_a_request_tell_which_class_reads_it() -> None:
+def test_common_fields_of_a_request_say_which_class_reads_it() -> None:
     common = CommonRequestFields.decode(FETCH_REQUEST)
     assert (common.request_type_id, common.version_id, common.correlation_id) == (1, 0, 7)
     assert (common.client_id, common.body) == ("c", FETCH_REQUEST[15:])
@@ -232,7 +232,7 @@ def test_common_fields_of_a_request_tell_which_class_reads_it() -> None:
     assert request.decode(FETCH_REQUEST).topic_offsets[0].offsets == [5]
 
 
-def test_common_fields_of_a_response_tell_which_request_it_answers() -> None:
+def test_common_fields_of_a_response_say_which_request_it_answers() -> None:
     common = CommonResponseFields.decode(PRODUCE_RESPONSE)
     assert (common.correlation_id, common.version_id, common.error) == (7, 0, 0)
     assert common.body == PRODUCE_RESPONSE[12:]

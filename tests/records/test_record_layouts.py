@@ -267,7 +267,7 @@ def _hex(value: bytes | None) -> str | None:
 
 
 @pytest.mark.parametrize("package", [proposals, kafka_records])
-def test_every_record_format_stands_in_the_table_of_documents(package: Any) -> None:
+def test_every_record_format_is_in_the_table_of_documents(package: Any) -> None:
     text = (ROOT / "docs/record-formats.md").read_text(encoding="utf-8")
     classes = [package.message(name, package.versions(name)[-1]) for name in package.names()]
     layouts = [cls.NAME for cls in classes if cls.TYPE == "layout"]

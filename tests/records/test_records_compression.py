@@ -67,7 +67,7 @@ def test_data_that_is_cut_short_is_refused(codec: Compression) -> None:
 
 
 @every_codec
-def test_bytes_behind_the_data_are_refused(codec: Compression) -> None:
+def test_bytes_after_the_data_are_refused(codec: Compression) -> None:
     with pytest.raises(CompressedDataError):
         decompress(codec, compress(codec, b"abc") + b"\1", 1000)
 

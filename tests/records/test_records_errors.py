@@ -290,7 +290,7 @@ def test_records_take_no_more_memory_than_is_promised(engine: str, section: byte
             tracemalloc.stop()
 
 
-def test_bounds_hold_unless_told_otherwise(engine: str) -> None:
+def test_bounds_hold_unless_the_caller_changes_them(engine: str) -> None:
     """2 KB of gzip, which decompress to a header too many."""
     section = record_of_headers(MAX_ITEMS)
     for read in (read_all, as_columns):

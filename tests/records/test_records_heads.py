@@ -25,12 +25,12 @@ OF_PROPOSALS: dict[str, Message] = {"kip-82": MessageAndOffset(), "kip-98 draft"
 def fields(message: Message) -> dict[str, Piece]:
     """The last piece of bytes of each field."""
     inspection = inspect_message(type(message), message.encode())
-    assert inspection.fault is None
+    assert inspection.error is None
     return {piece.path: piece for piece in inspection.pieces}
 
 
 @pytest.mark.parametrize("message", SMALLEST, ids=lambda message: f"magic {message.VERSION}")
-def test_heads_of_batches_stand_where_the_specs_say(message: Message) -> None:
+def test_heads_of_batches_are_where_the_specs_say(message: Message) -> None:
     found, form = fields(message), heads.FORMATS[message.VERSION]
     offset, size, _, magic = heads.HEAD.unpack_from(message.encode())
     assert (found["magic"].start, found["magic"].end, magic) == (heads.MAGIC, heads.HEAD.size, message.VERSION)
@@ -42,11 +42,11 @@ def test_heads_of_batches_stand_where_the_specs_say(message: Message) -> None:
 
 
 @pytest.mark.parametrize("message", WITH_KEY, ids=lambda message: f"magic {message.VERSION}")
-def test_keys_of_messages_stand_where_the_specs_say(message: Message) -> None:
+def test_keys_of_messages_are_where_the_specs_say(message: Message) -> None:
     assert message.encode()[heads.KEYS[message.VERSION] :].startswith(KEY)
 
 
-def test_fields_of_record_batches_stand_where_the_specs_say() -> None:
+def test_fields_of_record_batches_are_where_the_specs_say() -> None:
     found = fields(RecordBatch(last_offset_delta=7, records_count=9))
     assert found["last_offset_delta"].start == heads.LAST_OFFSET_DELTA
     assert found["records_count"].start == heads.RECORDS_COUNT

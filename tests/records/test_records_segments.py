@@ -63,7 +63,7 @@ def test_zeros_before_other_bytes_are_an_error(segment: Path) -> None:
     assert caught.value.offset == len(WHOLE) + 8
 
 
-def test_error_tells_the_file_and_the_place_in_it(segment: Path) -> None:
+def test_error_names_the_file_and_the_place_in_it(segment: Path) -> None:
     damaged = bytearray(WHOLE)
     damaged[STARTS[3] + 70] ^= 1
     segment.write_bytes(damaged)
@@ -75,7 +75,7 @@ def test_error_tells_the_file_and_the_place_in_it(segment: Path) -> None:
     assert offsets(segment, check_crcs=False) == [0, 1, 2, 3, 4]
 
 
-def test_error_inside_of_the_records_tells_the_file_too(segment: Path) -> None:
+def test_error_inside_of_the_records_names_the_file_too(segment: Path) -> None:
     segment.write_bytes(WHOLE + write_batch([Record(offset=9, value=bytes(10_000))], compression="zstd"))
     *_, last = read_segment(segment, max_decompressed_size=1000)
     with pytest.raises(DecodeError) as caught:

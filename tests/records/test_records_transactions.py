@@ -80,7 +80,7 @@ def control_batch(key: bytes | None, value: bytes | None) -> RecordBatch:
     return next(read_batches(write_batch([Record(offset=0, key=key, value=value)], is_control=True)))
 
 
-def test_transaction_marker_tells_the_coordinators_epoch() -> None:
+def test_transaction_marker_names_the_coordinators_epoch() -> None:
     record = control_record(control_batch(COMMIT, MARKER).records[0])
     assert record == ("COMMIT", 1, EndTxnMarker(coordinator_epoch=7))
 

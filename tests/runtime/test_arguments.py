@@ -107,7 +107,7 @@ def test_copies_of_an_error_with_long_texts_say_the_same() -> None:
             assert (str(other), other.args) == (str(error), error.args)
 
 
-def test_what_is_cut_is_said() -> None:
+def test_cut_values_are_marked() -> None:
     assert bounded("a" * MOST_CHARACTERS) == "a" * MOST_CHARACTERS
     assert "... (100 characters) ..." in bounded("a" * (MOST_CHARACTERS + 100))
     assert (shown("text"), shown(b"x"), shown(-5), shown(None)) == ("'text'", "b'x'", "-5", "None")

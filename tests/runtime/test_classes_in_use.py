@@ -35,7 +35,7 @@ def response() -> MetadataResponse:
     )
 
 
-def test_constants_tell_what_a_class_is() -> None:
+def test_constants_say_what_a_class_is() -> None:
     assert MetadataResponse.NAME == "MetadataResponse"
     assert MetadataResponse.TYPE == "response"
     assert (MetadataResponse.API_KEY, MetadataResponse.VERSION, MetadataResponse.HEADER_VERSION) == (3, 12, 1)
@@ -61,7 +61,7 @@ def test_arguments_are_keyword_only_and_only_those_of_the_version() -> None:
         MetadataResponse(error_code=1)  # type: ignore[call-arg]
 
 
-def test_fields_of_other_versions_are_no_attributes() -> None:
+def test_fields_of_other_versions_are_not_attributes() -> None:
     with pytest.raises(AttributeError):
         response().error_code = 1  # type: ignore[attr-defined]
     with pytest.raises(AttributeError):
@@ -244,7 +244,7 @@ def test_offsets_in_frames_count_from_their_start() -> None:
     assert caught.value.offset == len(frame) - 1
 
 
-def test_docstrings_tell_what_the_message_and_its_fields_are_for() -> None:
+def test_docstrings_say_what_the_message_and_its_fields_are_for() -> None:
     text = inspect.getdoc(MetadataResponse) or ""
     assert "controller_id (int32): " in text
     assert "Default: -1." in text

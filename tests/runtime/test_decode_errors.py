@@ -110,7 +110,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("data", "text"), [case[1:] for case in MESSAGES], ids=[case[0] for case in MESSAGES])
-def test_error_tells_path_offset_and_reason(data: str, text: str) -> None:
+def test_error_says_path_offset_and_reason(data: str, text: str) -> None:
     error = failure("MetadataResponse", 12, raw(data))
     assert str(error) == f"MetadataResponse v12: {text}"
     place, _, reason = text.partition(": ")
@@ -197,7 +197,7 @@ def test_errors_can_be_copied_and_sent_to_other_processes() -> None:
 
 
 @pytest.mark.parametrize("data", ["text", None, 12, [1, 2], object()])
-def test_what_is_no_buffer_is_no_message(data: Any) -> None:
+def test_what_is_not_a_buffer_is_not_a_message(data: Any) -> None:
     with pytest.raises((TypeError, DecodeError)):
         kafka_messages.message("MetadataResponse", 12).decode(data)
 

@@ -245,7 +245,7 @@ def test_bad_unknown_tagged_field_is_refused(fields: Any, path: str, reason: str
 
 
 @pytest.mark.parametrize("tag", ["7", None, 7.5, (7,)])
-def test_tag_that_is_no_number_is_refused(tag: Any) -> None:
+def test_tag_that_is_not_a_number_is_refused(tag: Any) -> None:
     message = api_versions()
     message.unknown_tagged_fields = {tag: b"x"}
     assert refusal(message).reason == "a tag must be a number from 0 to 2147483647"

@@ -119,7 +119,7 @@ def test_what_is_computed_is_a_field_but_no_attribute() -> None:
     }
     assert {field.name for field in RecordBatch.ATTRIBUTES} == set(RecordBatch.__slots__)
     assert not {field.name for field in MessageAndOffset.ATTRIBUTES} & {"message_size", "crc", "magic", "attributes"}
-    assert "crc (uint32, computed crc32c): CRC-32C of everything behind it." in (RecordBatch.__doc__ or "")
+    assert "crc (uint32, computed crc32c): CRC-32C of everything after it." in (RecordBatch.__doc__ or "")
 
 
 def test_widths_and_ranges_are_those_of_the_struct_module() -> None:

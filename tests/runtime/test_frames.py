@@ -100,7 +100,7 @@ def test_errors_of_frames_survive_a_pickle() -> None:
         (REQUEST, (3, 12), "begins with API key 3 and version 12"),
     ],
 )
-def test_what_is_no_frame_is_called_by_its_name(frame: bytes, asked: tuple[int, ...], said: str) -> None:
+def test_what_is_not_a_frame_is_called_by_its_name(frame: bytes, asked: tuple[int, ...], said: str) -> None:
     assert said in str(refused(frame, *asked))
 
 
@@ -158,7 +158,7 @@ def test_a_header_of_another_request_is_refused() -> None:
         kafka_messages.encode_response(MetadataResponse(), header=header)  # type: ignore[call-overload]
 
 
-def test_a_header_and_what_stands_in_it_are_not_given_both() -> None:
+def test_a_header_and_what_is_in_it_are_not_given_both() -> None:
     header, body = kafka_messages.decode_request(REQUEST)
     with pytest.raises(TypeError, match="or a header"):
         kafka_messages.encode_request(body, 8, header=header)  # type: ignore[call-overload]

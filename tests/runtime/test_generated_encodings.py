@@ -171,7 +171,7 @@ def test_wrong_varint_among_elements_is_refused(forms: Classes, element: str, of
 
 
 @pytest.mark.parametrize(("type_", "version", "encoding"), encoded_classes())
-def test_number_that_is_no_int_is_written_where_its_index_does_and_refused_where_it_is_packed(
+def test_number_that_is_not_an_int_is_written_where_its_index_does_and_refused_where_it_is_packed(
     forms: Classes, type_: str, version: int, encoding: str
 ) -> None:
     class Number:

@@ -128,7 +128,7 @@ def test_accepted(forms: Classes, name: str, version: int, data: str, rewritten:
     assert message.encode() == raw(data if rewritten is None else rewritten)
 
 
-def test_bytes_behind_a_message_are_left_to_who_reads_out_of_a_stream(forms: Classes) -> None:
+def test_bytes_after_a_message_are_left_to_who_reads_out_of_a_stream(forms: Classes) -> None:
     first = raw("00 01 01 ff 01 00")
     message, end = forms("Worked", 1).read(first + b"\xff", 0)
     assert (message, end) == (forms("Worked", 1)(), len(first))

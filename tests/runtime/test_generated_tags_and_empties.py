@@ -85,7 +85,7 @@ def test_fields_move_from_positional_to_tagged(forms: Classes, version: int, dat
     assert is_written_and_read(forms("MovedTags", version)(**values), raw(data))
 
 
-def test_fields_of_other_versions_are_no_attributes(forms: Classes) -> None:
+def test_fields_of_other_versions_are_not_attributes(forms: Classes) -> None:
     assert not hasattr(forms("MovedTags", 0)(), "lone")
     with pytest.raises(TypeError):
         forms("MovedTags", 0)(lone=1)

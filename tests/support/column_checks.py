@@ -11,24 +11,24 @@ import pyarrow as pa
 
 from kipwire import DecodeError, EncodeError, Message, Struct, columns
 from kipwire.columns import python_engine
-from kipwire.columns.arrow_types import Shape, shape_of
+from kipwire.columns.arrow_types import StructColumns, columns_of
 
 
 class Way(NamedTuple):
     """One of the two ways to columns and back."""
 
     name: str
-    read: Callable[[type[Message], Shape, pa.Array], pa.StructArray]
+    read: Callable[[type[Message], StructColumns, pa.Array], pa.StructArray]
     """The rows of messages; broken ones are null."""
-    write: Callable[[type[Message], Shape, pa.StructArray], pa.BinaryArray]
+    write: Callable[[type[Message], StructColumns, pa.StructArray], pa.BinaryArray]
 
 
-def _read_python(cls: type[Message], shape: Shape, messages: pa.Array) -> pa.StructArray:
-    return python_engine.read(cls, shape, messages, 0, strict=False)
+def _read_python(cls: type[Message], struct: StructColumns, messages: pa.Array) -> pa.StructArray:
+    return python_engine.read(cls, struct, messages, 0, strict=False)
 
 
-def _write_python(cls: type[Message], shape: Shape, rows: pa.StructArray) -> pa.BinaryArray:
-    return python_engine.write(cls, shape, rows, 0)
+def _write_python(cls: type[Message], struct: StructColumns, rows: pa.StructArray) -> pa.BinaryArray:
+    return python_engine.write(cls, struct, rows, 0)
 
 
 BY_PYTHON = Way("python", _read_python, _write_python)
@@ -38,25 +38,25 @@ def by_kernel() -> Way:
     """The way through the compiled kernel, which must be there."""
     from kipwire.columns import kernel_engine
 
-    def read(cls: type[Message], shape: Shape, messages: pa.Array) -> pa.StructArray:
-        return kernel_engine.read(cls, shape, messages, strict=False)[1]
+    def read(cls: type[Message], struct: StructColumns, messages: pa.Array) -> pa.StructArray:
+        return kernel_engine.read(cls, struct, messages, strict=False)[1]
 
     return Way("kernel", read, kernel_engine.write)
 
 
 def check_columns(way: Way, cls: type[Message], data: list[bytes | None]) -> None:
-    """Every message has the values, the verdict and the bytes that it has by itself, whatever its neighbours are."""
+    """Every message has the values, the verdict and the bytes that it has alone, no matter what its neighbours are."""
     expected, written = [], []
     for one in data:
         message = _decoded(cls, one)
         expected.append(None if message is None else plain(message))
         written.append(None if message is None else message.encode())
-    shape = shape_of(cls)
-    rows = way.read(cls, shape, pa.array(data, pa.binary()))
+    struct = columns_of(cls)
+    rows = way.read(cls, struct, pa.array(data, pa.binary()))
     rows.validate(full=True)
     assert bits(rows.to_pylist()) == bits(expected)
     assert holds_nothing_else(rows)
-    encoded = way.write(cls, shape, rows)
+    encoded = way.write(cls, struct, rows)
     encoded.validate(full=True)
     assert encoded.to_pylist() == written
 
@@ -80,9 +80,9 @@ def check_errors(cls: type[Message], data: list[bytes | None]) -> None:
 def check_choices(way: Way, cls: type[Message], data: list[bytes | None]) -> None:
     """Whatever is chosen has the values that it has among all columns."""
     array = pa.array(data, pa.binary())
-    everything = bits(way.read(cls, shape_of(cls), array).to_pylist())
-    for path in paths(shape_of(cls)):
-        chosen = way.read(cls, shape_of(cls, [path]), array)
+    everything = bits(way.read(cls, columns_of(cls), array).to_pylist())
+    for path in paths(columns_of(cls)):
+        chosen = way.read(cls, columns_of(cls, [path]), array)
         chosen.validate(full=True)
         assert bits(chosen.to_pylist()) == [only(row, path.split(".")) for row in everything]
 
@@ -96,13 +96,13 @@ def only(value: Any, path: list[str]) -> Any:
     return {path[0]: only(value[path[0]], path[1:])}
 
 
-def paths(shape: Shape) -> list[str]:
+def paths(struct: StructColumns) -> list[str]:
     """The paths of all columns, at any depth."""
     found = []
-    for column in shape.columns:
+    for column in struct.columns:
         found.append(column.name)
-        if column.shape is not None:
-            found += [f"{column.name}.{path}" for path in paths(column.shape)]
+        if column.struct is not None:
+            found += [f"{column.name}.{path}" for path in paths(column.struct)]
     return found
 
 
@@ -162,7 +162,7 @@ def check_values(message: Message) -> None:
     """A message with any values is written, or refused, as a row as it is by itself, if a row can have its values."""
     cls = type(message)
     try:
-        rows = pa.array([plain(message)], shape_of(cls).type)
+        rows = pa.array([plain(message)], columns_of(cls).type)
     except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError):
         return
     if repr(rows.to_pylist()) != repr([plain(message)]):  # Arrow has made something else of a value

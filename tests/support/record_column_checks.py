@@ -17,7 +17,7 @@ INT64 = range(-(2**63), 2**63)
 
 
 def check_records(way: Any, batches: Iterable[RecordBatch]) -> int:
-    """Every batch has the records, or the error, that it has by itself, whatever its neighbours are.
+    """Every batch has the records, or the error, that it has by itself, no matter what its neighbours are.
 
     Args:
         way: `KernelRecords`, `PythonRecords`, or a function that makes such an object.

@@ -124,7 +124,7 @@ class DirectoryData(kipwire.FlexibleStruct):
 
 
 class AssignReplicasToDirsRequest(kipwire.FlexibleMessage):
-    """A broker with several log directories tells the active KRaft controller in which directory each of the listed
+    """A broker with several log directories reports to the active KRaft controller in which directory each of the listed
     replicas is stored (KIP-858), so that the controller knows what is lost when a directory fails.
 
     Attributes:

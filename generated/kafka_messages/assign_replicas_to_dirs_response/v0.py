@@ -128,7 +128,7 @@ class DirectoryData(kipwire.FlexibleStruct):
 
 
 class AssignReplicasToDirsResponse(kipwire.FlexibleMessage):
-    """The controller's answer to AssignReplicasToDirs: it mirrors the reported directories and tells for each replica
+    """The controller's answer to AssignReplicasToDirs: it mirrors the reported directories and says for each replica
     whether the assignment was recorded (KIP-858).
 
     Attributes:

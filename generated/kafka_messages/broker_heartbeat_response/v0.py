@@ -19,7 +19,7 @@ pack_ihBBBx = struct.Struct(">ihBBBx").pack
 
 
 class BrokerHeartbeatResponse(kipwire.FlexibleMessage):
-    """The active controller's answer to BrokerHeartbeatRequest: tells the broker which state it is in.
+    """The active controller's answer to BrokerHeartbeatRequest: it says which state the broker is in.
 
     Attributes:
         throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 = no

@@ -115,10 +115,10 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
         member_epoch (int32): Epoch the member has reached, as given to it in its heartbeat response.
         previous_member_epoch (int32): Epoch the member had before, so that a member which missed the last response is
             still accepted.
-        state (int8): Where the member stands in reconciling: 0 stable, 1 still has to revoke partitions, 2 waits for
+        state (int8): State of the member in reconciling: 0 stable, 1 still has to revoke partitions, 2 waits for
             partitions other members have not released.
         assigned_partitions ([]TopicPartitions): Partitions the member owns at this epoch, by topic.
-        partitions_pending_revocation ([]TopicPartitions): Partitions the member was told to give up but has not yet
+        partitions_pending_revocation ([]TopicPartitions): Partitions the member was asked to give up but has not yet
             confirmed, by topic.
     """
 

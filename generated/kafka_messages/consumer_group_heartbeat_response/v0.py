@@ -67,7 +67,7 @@ class TopicPartitions(kipwire.FlexibleStruct):
 
 
 class Assignment(kipwire.FlexibleStruct):
-    """Partitions the member should own from now on; null if there is nothing new to tell.
+    """Partitions the member should own from now on; null if nothing is new.
 
     Attributes:
         topic_partitions ([]TopicPartitions): The complete set of assigned partitions that the member may use now,
@@ -108,8 +108,8 @@ class ConsumerGroupHeartbeatResponse(kipwire.FlexibleMessage):
         member_epoch (int32): Epoch the member has now, to be used in its next requests.
         heartbeat_interval_ms (int32): Interval in milliseconds at which the coordinator expects heartbeats from this
             member.
-        assignment (Assignment, nullable): Partitions the member should own from now on; null if there is nothing new to
-            tell. Default: null.
+        assignment (Assignment, nullable): Partitions the member should own from now on; null if nothing is new.
+            Default: null.
     """
 
     NAME = "ConsumerGroupHeartbeatResponse"

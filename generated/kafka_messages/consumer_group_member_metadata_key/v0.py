@@ -12,7 +12,8 @@ __all__ = ["ConsumerGroupMemberMetadataKey"]
 
 
 class ConsumerGroupMemberMetadataKey(kipwire.Message):
-    """Key of the records in __consumer_offsets that hold what a member of a consumer group told about itself (KIP-848).
+    """Key of the records in __consumer_offsets that hold what a member of a consumer group reported about itself
+    (KIP-848).
 
     Attributes:
         group_id (string): Id of the consumer group.

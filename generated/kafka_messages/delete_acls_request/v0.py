@@ -30,7 +30,7 @@ class DeleteAclsFilter(kipwire.Struct):
         resource_name_filter (string, nullable): Resource name to match, interpreted as PatternTypeFilter says; null =
             any name.
         principal_filter (string, nullable): Principal to match, for example User:alice; null = any principal.
-        host_filter (string, nullable): Client address to match as it stands in the entry; null = any.
+        host_filter (string, nullable): Client address to match, as in the entry; null = any.
         operation (int8): Operation to match: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9
             cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe
             tokens, 15 two-phase commit.

@@ -33,7 +33,7 @@ class DeleteAclsFilter(kipwire.FlexibleStruct):
         pattern_type_filter (int8): Which pattern types fit: 1 any, 2 match (every pattern that would apply to the
             name), 3 literal (default), 4 prefixed. Since version 1 (KIP-290). Default: 3.
         principal_filter (string, nullable): Principal to match, for example User:alice; null = any principal.
-        host_filter (string, nullable): Client address to match as it stands in the entry; null = any.
+        host_filter (string, nullable): Client address to match, as in the entry; null = any.
         operation (int8): Operation to match: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9
             cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe
             tokens, 15 two-phase commit.

@@ -23,7 +23,7 @@ class DescribeClusterRequest(kipwire.FlexibleMessage):
     KIP-700.
 
     Attributes:
-        include_cluster_authorized_operations (bool): Whether the answer shall tell which operations on the cluster the
+        include_cluster_authorized_operations (bool): Whether the answer should say which operations on the cluster the
             caller is authorized for.
         endpoint_type (int8): Which nodes to list: 1 brokers (default), 2 controllers (KIP-919). Version 0 always means
             brokers. Default: 1.

@@ -22,7 +22,7 @@ class DescribeGroupsRequest(kipwire.Message):
 
     Attributes:
         groups ([]string): Ids of the groups to describe.
-        include_authorized_operations (bool): Whether the answer should also tell what the caller is allowed to do with
+        include_authorized_operations (bool): Whether the answer should also say what the caller is allowed to do with
             each group. Since version 3.
     """
 

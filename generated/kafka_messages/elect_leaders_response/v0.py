@@ -26,7 +26,7 @@ class PartitionResult(kipwire.Struct):
 
     Attributes:
         partition_id (int32): Index of the partition within its topic.
-        error_code (int16): Whether this partition's election succeeded; 0 if no error, other codes also tell that no
+        error_code (int16): Whether this partition's election succeeded; 0 if no error, other codes also say that no
             election was needed.
         error_message (string, nullable): Readable explanation of this partition's error; null if there is none.
     """

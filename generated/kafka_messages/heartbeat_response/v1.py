@@ -18,7 +18,7 @@ pack_ih = struct.Struct(">ih").pack
 
 
 class HeartbeatResponse(kipwire.Message):
-    """The group coordinator's answer to Heartbeat; its error code also tells the member when to rejoin because of a
+    """The group coordinator's answer to Heartbeat; its error code also says when the member has to rejoin because of a
     rebalance.
 
     Attributes:

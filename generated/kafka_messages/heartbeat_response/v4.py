@@ -19,7 +19,7 @@ pack_ihx = struct.Struct(">ihx").pack
 
 
 class HeartbeatResponse(kipwire.FlexibleMessage):
-    """The group coordinator's answer to Heartbeat; its error code also tells the member when to rejoin because of a
+    """The group coordinator's answer to Heartbeat; its error code also says when the member has to rejoin because of a
     rebalance.
 
     Attributes:

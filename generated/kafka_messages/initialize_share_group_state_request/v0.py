@@ -99,7 +99,7 @@ class InitializeStateData(kipwire.FlexibleStruct):
 
 
 class InitializeShareGroupStateRequest(kipwire.FlexibleMessage):
-    """Sent by a group coordinator to a share coordinator to set up, or set anew, the persisted delivery state of share
+    """Sent by a group coordinator to a share coordinator to set up, or reset, the persisted delivery state of share
     partitions (KIP-932).
 
     Attributes:

@@ -290,8 +290,8 @@ class MetadataResponse(kipwire.FlexibleMessage):
         controller_id (int32): Broker to send controller requests to; -1 if unknown. In KRaft clusters some live broker
             that forwards them. Default: -1.
         topics ([]MetadataResponseTopic): One entry per topic.
-        error_code (int16): Error concerning the whole request, e.g. that the client should bootstrap anew (KIP-1102); 0
-            if no error. Before version 13 errors are only given per topic.
+        error_code (int16): Error concerning the whole request, e.g. that the client should bootstrap again (KIP-1102);
+            0 if no error. Before version 13 errors are only given per topic.
     """
 
     NAME = "MetadataResponse"

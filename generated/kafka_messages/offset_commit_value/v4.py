@@ -30,8 +30,8 @@ class OffsetCommitValue(kipwire.FlexibleMessage):
             unknown. Default: -1.
         metadata (string): Free text the client attached to the commit; may be empty.
         commit_timestamp (int64): When the offset was committed, in milliseconds since the Unix epoch.
-        topic_id (uuid, tag 0): Unique id of the topic (KIP-516), by which a topic created anew under the same name can
-            be told apart; the zero UUID if unknown.
+        topic_id (uuid, tag 0): Unique id of the topic (KIP-516), by which a topic created again under the same name can
+            be distinguished; the zero UUID if unknown.
     """
 
     NAME = "OffsetCommitValue"

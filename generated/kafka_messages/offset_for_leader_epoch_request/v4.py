@@ -108,7 +108,7 @@ class OffsetForLeaderEpochRequest(kipwire.FlexibleMessage):
     (KIP-101) and consumers can detect that the log was truncated (KIP-320).
 
     Attributes:
-        replica_id (int32): Broker id of the asking follower, or -1 for a consumer. The default -2 stands in where the
+        replica_id (int32): Broker id of the asking follower, or -1 for a consumer. The default -2 is used where the
             request does not say, as before version 3. Default: -2.
         topics ([]OffsetForLeaderTopic): Topics to look up.
     """

@@ -80,8 +80,8 @@ class PartitionResult(kipwire.FlexibleStruct):
         error_code (int16): Whether the state of this partition could be read; 0 if no error.
         error_message (string, nullable): Readable explanation of this partition's error; null if there is none.
             Default: null.
-        state_epoch (int32): Epoch of the share-partition's state, raised when the state is initialized anew, e.g. by an
-            offset reset.
+        state_epoch (int32): Epoch of the share-partition's state, raised when the state is initialized again, e.g. by
+            an offset reset.
         start_offset (int64): Offset of the first record still open for delivery (SPSO); -1 if not initialized yet.
         state_batches ([]StateBatch): Delivery state of ranges of records from start_offset on.
     """

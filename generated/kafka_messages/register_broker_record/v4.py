@@ -148,7 +148,7 @@ class RegisterBrokerRecord(kipwire.FlexibleMessage):
             rejected.
         end_points ([]BrokerEndpoint): Addresses at which the broker can be reached, one per listener.
         features ([]BrokerFeature): Features the broker's software supports, each with a range of levels (KIP-584).
-        rack (string, nullable): Rack or zone the broker stands in; null = none configured.
+        rack (string, nullable): Rack or zone of the broker; null = none configured.
         fenced (bool): true (default) = the broker is fenced off, it leads no partitions and is hidden from clients.
             Default: True.
         in_controlled_shutdown (bool): true = the broker is shutting down in an orderly way. Since version 1 (KIP-841);

@@ -69,7 +69,7 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
         member_epoch (int32): Epoch the member has reached.
         previous_member_epoch (int32): Epoch the member had before; a heartbeat that still carries it can be accepted if
             the last response was lost.
-        state (int8): Where the member stands in reconciling, by the same numbers as in consumer groups; 0 is stable.
+        state (int8): State of the member in reconciling, by the same numbers as in consumer groups; 0 is stable.
         assigned_partitions ([]TopicPartitions): Partitions assigned to the member, grouped by topic.
     """
 

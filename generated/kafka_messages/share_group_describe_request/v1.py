@@ -25,7 +25,7 @@ class ShareGroupDescribeRequest(kipwire.FlexibleMessage):
 
     Attributes:
         group_ids ([]string): Ids of the share groups to describe.
-        include_authorized_operations (bool): Whether the answer should also tell what the caller is allowed to do with
+        include_authorized_operations (bool): Whether the answer should also say what the caller is allowed to do with
             each group.
     """
 

@@ -26,7 +26,7 @@ class ShareGroupHeartbeatRequest(kipwire.FlexibleMessage):
     Attributes:
         group_id (string): Id of the share group.
         member_id (string): Id of the member, created by the consumer itself and kept for its lifetime.
-        member_epoch (int32): Member epoch as last told by the coordinator; 0 = join the group, -1 = leave it.
+        member_epoch (int32): Member epoch as last given by the coordinator; 0 = join the group, -1 = leave it.
         rack_id (string, nullable): Rack the consumer runs in; null = not given or unchanged since the last heartbeat.
             Default: null.
         subscribed_topic_names ([]string, nullable): Full set of topics the member wants to consume; null = unchanged

@@ -12,7 +12,7 @@ __all__ = ["ShareGroupMemberMetadataKey"]
 
 
 class ShareGroupMemberMetadataKey(kipwire.Message):
-    """Record key in __consumer_offsets for what a member of a share group told about itself (KIP-932).
+    """Record key in __consumer_offsets for what a member of a share group reported about itself (KIP-932).
 
     Attributes:
         group_id (string): Id of the share group.

@@ -119,16 +119,16 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
         member_epoch (int32): Epoch the member has reached, as given to it in its heartbeat response.
         previous_member_epoch (int32): Epoch the member had before, so that a member which missed the last response is
             still accepted.
-        state (int8): Where the member stands in reconciling: 1 stable, 2 still has to revoke tasks, 3 waits for tasks
-            other members have not released.
+        state (int8): State of the member in reconciling: 1 stable, 2 still has to revoke tasks, 3 waits for tasks other
+            members have not released.
         active_tasks ([]TaskIds): Tasks the member processes records for.
         standby_tasks ([]TaskIds): Tasks whose state the member replicates for a quick takeover.
         warmup_tasks ([]TaskIds): Tasks whose state the member builds up in order to become active on them later.
-        active_tasks_pending_revocation ([]TaskIds): Active tasks the member was told to give up but has not yet
+        active_tasks_pending_revocation ([]TaskIds): Active tasks the member was asked to give up but has not yet
             confirmed.
-        standby_tasks_pending_revocation ([]TaskIds): Standby tasks the member was told to give up but has not yet
+        standby_tasks_pending_revocation ([]TaskIds): Standby tasks the member was asked to give up but has not yet
             confirmed.
-        warmup_tasks_pending_revocation ([]TaskIds): Warm-up tasks the member was told to give up but has not yet
+        warmup_tasks_pending_revocation ([]TaskIds): Warm-up tasks the member was asked to give up but has not yet
             confirmed.
     """
 

@@ -660,7 +660,7 @@ class TopologyDescriptionNode(kipwire.FlexibleStruct):
         name (string): Name of the node, by which other nodes refer to it.
         node_type (int8): Code for the kind of node (source, processor or sink).
         source_topics ([]string): Topics a source node reads; empty for other nodes.
-        sink_topic (string, nullable): Topic a sink node writes to; null = the node is no sink or has no fixed topic.
+        sink_topic (string, nullable): Topic a sink node writes to; null = the node is not a sink or has no fixed topic.
             Default: null.
         stores ([]string): Names of the state stores a processor node is connected to.
         successors ([]string): Names of the nodes that receive this node's output.

@@ -495,10 +495,10 @@ class StreamsGroupHeartbeatRequest(kipwire.FlexibleMessage):
     Attributes:
         group_id (string): Id of the streams group (application.id of the application).
         member_id (string): Id the client generated for this member and keeps for as long as it runs.
-        member_epoch (int32): Epoch of the member as last told by the coordinator; 0 to join, -1 to leave, -2 if a
+        member_epoch (int32): Epoch of the member as last given by the coordinator; 0 to join, -1 to leave, -2 if a
             static member leaves and means to come back.
         endpoint_information_epoch (int32): Version of the endpoint information the member has, so that the broker sends
-            it anew only when it has changed.
+            it again only when it has changed.
         instance_id (string, nullable): Configured name of a static member, or null for a dynamic one. Default: null.
         rack_id (string, nullable): Rack of the member; null if not configured or unchanged since the last heartbeat.
             Default: null.

@@ -12,7 +12,8 @@ __all__ = ["StreamsGroupMemberMetadataKey"]
 
 
 class StreamsGroupMemberMetadataKey(kipwire.Message):
-    """Key of the records in __consumer_offsets that hold what a member of a streams group told about itself (KIP-1071).
+    """Key of the records in __consumer_offsets that hold what a member of a streams group reported about itself
+    (KIP-1071).
 
     Attributes:
         group_id (string): Id of the streams group.

@@ -76,7 +76,7 @@ class StreamsGroupMetadataValue(kipwire.FlexibleMessage):
 
     Attributes:
         epoch (int32): Epoch of the group, which rises whenever a new assignment is called for.
-        metadata_hash (int64): Hash over the metadata of the topics the group uses; a different one tells that topics
+        metadata_hash (int64): Hash over the metadata of the topics the group uses; a different one means that topics
             have changed.
         validated_topology_epoch (int32, tag 0): Epoch of the topology last checked successfully against the existing
             topics; -1 if none was. Default: -1.

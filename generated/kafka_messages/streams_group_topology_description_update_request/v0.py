@@ -32,7 +32,7 @@ class TopologyDescriptionNode(kipwire.FlexibleStruct):
 
     Attributes:
         name (string): Name of the node, by which Successors refers to it.
-        node_type (int8): Number that tells whether the node is a source, a processor or a sink.
+        node_type (int8): Number that says whether the node is a source, a processor or a sink.
         source_topics ([]string): Topics that a source node reads; of no meaning for other nodes.
         sink_topic (string, nullable): Topic that a sink node writes to; null (default) = none is given, as for other
             kinds of nodes. Default: null.

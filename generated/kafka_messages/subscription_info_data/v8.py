@@ -91,7 +91,7 @@ class TaskOffsetSum(kipwire.Struct):
 
 
 class SubscriptionInfoData(kipwire.Message):
-    """What a Kafka Streams instance tells the group leader's assignor when it joins: its tasks, its progress and its
+    """What a Kafka Streams instance reports to the group leader's assignor when it joins: its tasks, its progress and its
     endpoint. Sent as user data of the consumer subscription in the classic group protocol.
 
     Attributes:

@@ -26,7 +26,7 @@ pack_iiiii = struct.Struct(">iiiii").pack
 
 
 class UpdateMetadataPartitionState(kipwire.Struct):
-    """State of a partition, as brokers tell it to clients.
+    """State of a partition, as brokers report it to clients.
 
     Attributes:
         topic_name (string): Name of the topic. Up to version 4; later ones group by topic.

@@ -33,7 +33,7 @@ pack_iiq = struct.Struct(">iiq").pack
 
 
 class UpdateMetadataPartitionState(kipwire.Struct):
-    """State of a partition, as brokers tell it to clients.
+    """State of a partition, as brokers report it to clients.
 
     Attributes:
         partition_index (int32): Number of the partition within the topic.

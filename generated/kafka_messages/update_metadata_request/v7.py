@@ -37,7 +37,7 @@ pack_UpdateMetadataPartitionState = ElementPackers("i", "i", "i", "i", "*i", "i"
 
 
 class UpdateMetadataPartitionState(kipwire.FlexibleStruct):
-    """State of a partition, as brokers tell it to clients.
+    """State of a partition, as brokers report it to clients.
 
     Attributes:
         partition_index (int32): Number of the partition within the topic.

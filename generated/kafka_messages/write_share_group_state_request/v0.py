@@ -32,8 +32,7 @@ class StateBatch(kipwire.FlexibleStruct):
     Attributes:
         first_offset (int64): First offset of the range.
         last_offset (int64): Last offset of the range, inclusive.
-        delivery_state (int8): How delivery stands for all records of the batch: 0 available, 2 acknowledged, 4
-            archived.
+        delivery_state (int8): Delivery state of all records of the batch: 0 available, 2 acknowledged, 4 archived.
         delivery_count (int16): How many times delivery of these records has been attempted.
     """
 

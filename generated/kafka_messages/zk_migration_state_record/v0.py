@@ -16,7 +16,7 @@ pack_bx = struct.Struct(">bx").pack
 
 
 class ZkMigrationStateRecord(kipwire.FlexibleMessage):
-    """Record in the KRaft metadata log that tells how far the migration of a cluster from ZooKeeper to KRaft has come
+    """Record in the KRaft metadata log that says how far the migration of a cluster from ZooKeeper to KRaft has come
     (KIP-866).
 
     Attributes:

@@ -31,8 +31,8 @@ class MessageAndOffset(kipwire.Message):
         key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Default: null.
         value (bytes, nullable): The contents; null deletes the key under compaction. If compressed, a message set.
             Default: null.
-        message_size (int32, computed size): Bytes of the message behind this field.
-        crc (uint32, computed crc32): CRC-32 of everything behind it.
+        message_size (int32, computed size): Bytes of the message after this field.
+        crc (uint32, computed crc32): CRC-32 of everything after it.
         magic (int8, always 0): Number of the message format.
         attributes (int8, made of bits): Flags of the message.
     """

@@ -45,9 +45,9 @@ class RecordBatch(kipwire.Message):
             2147483647; -1 for others. Default: -1.
         records_count (int32): How many records there are.
         records (bytes): The records, compressed together if compression_type says so.
-        batch_length (int32, computed size): Bytes of the batch behind this field.
+        batch_length (int32, computed size): Bytes of the batch after this field.
         magic (int8, always 2): Number of the message format.
-        crc (uint32, computed crc32c): CRC-32C of everything behind it.
+        crc (uint32, computed crc32c): CRC-32C of everything after it.
         attributes (int16, made of bits): Flags of the batch.
     """
 

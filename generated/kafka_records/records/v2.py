@@ -15,7 +15,7 @@ __all__ = ["RecordHeader", "Record", "Records"]
 
 
 class RecordHeader(kipwire.Struct):
-    """What is told about the record, in the order of the sender; a key may be there twice (KIP-82).
+    """Facts about the record, in the order of the sender; a key may be there twice (KIP-82).
 
     Attributes:
         key (string): Name of the header.
@@ -87,9 +87,8 @@ class Record(kipwire.Struct):
         offset_delta (int32, packed32): The record's offset less the batch's BaseOffset.
         key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Default: null.
         value (bytes, nullable): The contents; null deletes the key under compaction. Default: null.
-        headers ([]RecordHeader): What is told about the record, in the order of the sender; a key may be there twice
-            (KIP-82).
-        length (int32, computed size): Bytes of the record behind this field.
+        headers ([]RecordHeader): Facts about the record, in the order of the sender; a key may be there twice (KIP-82).
+        length (int32, computed size): Bytes of the record after this field.
     """
 
     FIELDS = (

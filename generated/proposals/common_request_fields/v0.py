@@ -27,7 +27,7 @@ class CommonRequestFields(kipwire.Message):
         client_id (string): Name of the client application, for logs and statistics. It may be shared by many machines;
             empty if the client gives none.
         body (bytes): The fields of the request itself.
-        size (int32, computed size): Bytes of the request behind this field.
+        size (int32, computed size): Bytes of the request after this field.
     """
 
     NAME = "CommonRequestFields"

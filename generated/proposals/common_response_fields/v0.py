@@ -24,7 +24,7 @@ class CommonResponseFields(kipwire.Message):
         version_id (int16): Version of the response's format.
         error (int16): Error of the request as a whole; 0 if there is none.
         body (bytes): The fields of the response itself.
-        size (int32, computed size): Bytes of the response behind this field.
+        size (int32, computed size): Bytes of the response after this field.
     """
 
     NAME = "CommonResponseFields"

@@ -33,8 +33,8 @@ class CompressedMessageSet(kipwire.Message):
         sequence (int32): Number of the first message among all of this producer's in the partition; 0 follows
             2147483647.
         compressed_messages (bytes): The messages, compressed as one.
-        length (int32, computed size): Bytes of the set behind this field.
-        crc (uint32, computed crc32): CRC-32 of everything behind it. The draft only says that it covers header and
+        length (int32, computed size): Bytes of the set after this field.
+        crc (uint32, computed crc32): CRC-32 of everything after it. The draft only says that it covers header and
             messages; the broker sets Offset without touching it.
         magic (int8, always 2): Number of the message format.
         attributes (int16, made of bits): Flags of the set.

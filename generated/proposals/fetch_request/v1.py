@@ -118,7 +118,7 @@ class FetchRequest(kipwire.Message):
         min_bytes (int32): Bytes of messages, over all topics, that are enough to answer at once. Called min_size in the
             list of changes.
         topic_offsets ([]OffsetData): What to fetch, by topic.
-        size (int32, computed size): Bytes of the request behind this field.
+        size (int32, computed size): Bytes of the request after this field.
         version_id (int16, always 1): Version of the request's format.
     """
 

@@ -88,7 +88,7 @@ class FetchRequestAsDrawn(kipwire.Message):
         max_wait (int32): Milliseconds after which the broker answers even with less than min_bytes.
         min_bytes (int32): Bytes of messages, over all topics, that are enough to answer at once.
         topic_offsets ([]OffsetData): What to fetch, by topic.
-        size (int32, computed size): Bytes of the request behind this field.
+        size (int32, computed size): Bytes of the request after this field.
         version_id (int16, always 0): Version of the request's format.
     """
 

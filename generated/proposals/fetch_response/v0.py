@@ -24,7 +24,7 @@ class PartitionData(kipwire.Struct):
 
     Attributes:
         partition (int32): Number of the partition within its topic.
-        messages (bytes): A message set in the format of the time, behind its size as an int32 (see ProduceRequest).
+        messages (bytes): A message set in the format of the time, after its size as an int32 (see ProduceRequest).
     """
 
     FIELDS = (
@@ -109,7 +109,7 @@ class FetchResponse(kipwire.Message):
         correlation_id (int32): That of the request.
         error (int16): Error of the request as a whole; 0 if there is none.
         data ([]TopicData): The messages, by topic.
-        size (int32, computed size): Bytes of the response behind this field.
+        size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 0): Version of the response's format.
     """
 

@@ -27,7 +27,7 @@ class PartitionData(kipwire.Struct):
         error (int32): Error of this partition; 0 if there is none. An int32 in the comment, though errors are an int16
             elsewhere.
         offset (int64): Offset of the messages that were fetched.
-        messages (bytes): A message set in the format of the time, behind its size as an int32 (see ProduceRequest).
+        messages (bytes): A message set in the format of the time, after its size as an int32 (see ProduceRequest).
     """
 
     FIELDS = (
@@ -113,11 +113,10 @@ class FetchResponse(kipwire.Message):
     its own.
 
     Attributes:
-        global_error (int16): Error of the request as a whole; 0 if there is none. In version 0 it is Error, further
-            behind.
+        global_error (int16): Error of the request as a whole; 0 if there is none. In version 0 it is Error, further on.
         correlation_id (int32): That of the request.
         data ([]TopicData): The messages, by topic.
-        size (int32, computed size): Bytes of the response behind this field.
+        size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 1): Version of the response's format.
     """
 

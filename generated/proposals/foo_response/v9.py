@@ -24,8 +24,8 @@ class Foo(kipwire.FlexibleStruct):
     """All foos, in the order in which they were found.
 
     Attributes:
-        bar (string, tag 0): The bar that belongs to this foo. Its tag may be 0 again: tags are counted anew in each
-            struct. Default: "hello world".
+        bar (string, tag 0): The bar that belongs to this foo. Its tag may be 0 again: each struct counts its tags from
+            0. Default: "hello world".
         baz (int16): The baz that belongs to this foo, in every version.
     """
 

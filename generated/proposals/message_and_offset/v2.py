@@ -23,7 +23,7 @@ pack_bBq = struct.Struct(">bBq").pack
 
 
 class Header(kipwire.Struct):
-    """What is told about the message, in ascending order of keys; headers of no message share a key. Empty is not on the
+    """Facts about the message, in ascending order of keys; no two headers of a message share a key. Empty is not on the
     wire at all.
 
     Attributes:
@@ -69,12 +69,12 @@ class MessageAndOffset(kipwire.Message):
         timestamp_type (bool): Who set the timestamp: false the producer, true the broker when it appended the message.
         timestamp (int64): Milliseconds since 1970.
         key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Default: null.
-        headers ([]Header): What is told about the message, in ascending order of keys; headers of no message share a
+        headers ([]Header): Facts about the message, in ascending order of keys; no two headers of a message share a
             key. Empty is not on the wire at all.
         value (bytes, nullable): The contents; null deletes the key under compaction. If compressed, a message set.
             Default: null.
-        message_size (int32, computed size): Bytes of the message behind this field.
-        crc (uint32, computed crc32): CRC-32 of everything behind it.
+        message_size (int32, computed size): Bytes of the message after this field.
+        crc (uint32, computed crc32): CRC-32 of everything after it.
         magic_byte (int8, always 2): Number of the message format.
         attributes (int8, made of bits): Flags. The KIP's bit 4 is counted from 0, since 0 to 3 have been taken by
             format 1.

@@ -30,11 +30,11 @@ class Message(kipwire.Struct):
         is_control (bool): Whether it is a control message, which applications do not see. Its key is a
             ControlMessageKey, never null.
         timestamp (int64): Milliseconds since 1970.
-        offset_delta (int32, upacked32): How far the message is behind the first offset of its set.
+        offset_delta (int32, upacked32): How far the message's offset is above the first one of its set.
         key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Its size is left
             out where no value follows. Default: null.
         value (bytes, nullable): The contents, up to the CRC; null deletes the key under compaction. Default: null.
-        length (int32, computed size): Bytes of the message behind this field, the CRC among them.
+        length (int32, computed size): Bytes of the message after this field, the CRC among them.
         attributes (int8, made of bits): Flags of the message. The draft's first bit is taken to be the lowest.
         null_key (bool, computed bit): Whether the key is null.
         null_value (bool, computed bit): Whether the value is null.
@@ -182,8 +182,8 @@ class MessageSet(kipwire.Message):
         sequence (int32): Number of the first message among all of this producer's in the partition; 0 follows
             2147483647.
         messages ([]Message): The messages; nothing says how many, they go on to the end of the set.
-        length (int32, computed size): Bytes of the set behind this field.
-        crc (uint32, computed crc32): CRC-32 of everything behind it. The draft only says that it covers header and
+        length (int32, computed size): Bytes of the set after this field.
+        crc (uint32, computed crc32): CRC-32 of everything after it. The draft only says that it covers header and
             messages; the broker sets Offset without touching it.
         magic (int8, always 2): Number of the message format.
         attributes (int16, made of bits): Flags of the set.

@@ -27,11 +27,11 @@ class Message(kipwire.Struct):
         is_control (bool): Whether it is a control message, which applications do not see. Its key is a
             ControlMessageKey, never null.
         timestamp (int64): Milliseconds since 1970.
-        offset_delta (int32, upacked32): How far the message is behind the first offset of its set.
+        offset_delta (int32, upacked32): How far the message's offset is above the first one of its set.
         key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Its size is left
             out where no value follows. Default: null.
         value (bytes, nullable): The contents, up to the CRC; null deletes the key under compaction. Default: null.
-        length (int32, computed size): Bytes of the message behind this field, the CRC among them.
+        length (int32, computed size): Bytes of the message after this field, the CRC among them.
         attributes (int8, made of bits): Flags of the message. The draft's first bit is taken to be the lowest.
         null_key (bool, computed bit): Whether the key is null.
         null_value (bool, computed bit): Whether the value is null.

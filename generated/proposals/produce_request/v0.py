@@ -26,8 +26,8 @@ class PartitionData(kipwire.Struct):
 
     Attributes:
         partition (int32): Number of the partition within its topic.
-        messages (bytes): A message set in the format of the time. Its size stands before it as an int32: the proposal
-            does not say so, but the set could not end otherwise.
+        messages (bytes): A message set in the format of the time. Its size precedes it as an int32: the proposal does
+            not say so, but the set could not end otherwise.
     """
 
     FIELDS = (
@@ -115,7 +115,7 @@ class ProduceRequest(kipwire.Message):
         ack_timeout (int32): Milliseconds after which the broker answers with an error if too few replicas have the
             messages. Called replication_timeout in the list of changes.
         data ([]TopicData): The messages, by topic.
-        size (int32, computed size): Bytes of the request behind this field.
+        size (int32, computed size): Bytes of the request after this field.
         version_id (int16, always 0): Version of the request's format.
     """
 

@@ -29,7 +29,7 @@ class ProduceResponse(kipwire.Message):
         errors ([]int16): Error of each message set. The proposal takes -1 for none where all went well; a comment says
             0.
         offsets ([]int64): Offset at which each message set was stored.
-        size (int32, computed size): Bytes of the response behind this field.
+        size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 0): Version of the response's format.
     """
 

@@ -30,7 +30,7 @@ class ProduceResponse(kipwire.Message):
             0.
         offsets ([]int64): Offset at which each message set was stored.
         acks ([]int16): How many replicas acknowledged each message set; -1 if acknowledgements were not asked for.
-        size (int32, computed size): Bytes of the response behind this field.
+        size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 1): Version of the response's format.
     """
 

@@ -56,7 +56,7 @@ class ProduceResponse(kipwire.Message):
         error (int16): Error of the request as a whole; 0 if there is none. In the proposal's drawing it slipped into
             the comment of the line before; its table of common fields has it.
         response_data ([]MessageSetResult): What became of each message set.
-        size (int32, computed size): Bytes of the response behind this field.
+        size (int32, computed size): Bytes of the response after this field.
         version_id (int16, always 2): Version of the response's format.
     """
 

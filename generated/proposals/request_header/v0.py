@@ -16,7 +16,7 @@ pack_hhi = struct.Struct(">hhi").pack
 
 
 class RequestHeader(kipwire.Message):
-    """What stands before every request, in the form that KIP-482 proposes: version 1 has a compact client id and room for
+    """What precedes every request, in the form that KIP-482 proposes: version 1 has a compact client id and room for
     tagged fields.
 
     Attributes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -24,6 +26,20 @@ def fail(*lines: str) -> NoReturn:
     sys.exit(2)
 
 
+def system_error(error: OSError) -> str:
+    """An error of the system in one line, with what is in the way where the system's own words leave that open."""
+    if not isinstance(error.filename, str):
+        return error.strerror or str(error)
+    path = Path(error.filename)
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        for part in (*reversed(path.parents), path):
+            if os.path.lexists(part) and not part.is_dir():
+                return f"{part}: is a file; a folder is needed"
+    if error.errno == errno.ENOENT and not path.parent.exists():
+        return f"{path}: the folder {path.parent} does not exist"
+    return f"{path}: {error.strerror or error}"
+
+
 def one_line(text: object) -> str:
     """A path or a name for a message: always one line."""
     return printable_line(str(text))
@@ -40,5 +56,5 @@ def packages_here() -> list[Path]:
     """The folders of specs of a project that keeps them in schemas/, as this one does; exit with 2 without any."""
     folders = sorted(folder for folder in Path("schemas").glob("*") if any(folder.rglob("*.json")))
     if not folders:
-        fail("give a folder of specs; schemas/ contains none")
+        fail("there are no specs in schemas/; give a folder of specs")
     return folders

@@ -96,6 +96,15 @@ _LAYOUT = """\
 """
 
 
+_ENDINGS = {
+    "request": ("Request", "Response"),
+    "response": ("Request", "Response"),
+    "coordinator-key": ("Key", "Value"),
+    "coordinator-value": ("Key", "Value"),
+}
+"""What the names of two messages that belong together end in, by the type of either."""
+
+
 def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
     """The texts of the specs, by file name: a request comes with its response, a coordinator's key with its value.
 
@@ -105,10 +114,14 @@ def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
         api_key: the number under which it is registered, where its type has one.
 
     Raises:
-        ValueError: the type does not exist.
+        ValueError: the type does not exist, or the name has an ending that is added to it.
     """
     if type_ not in MESSAGE_TYPES:
         raise ValueError(f"{type_!r} is not a message type; write one of {', '.join(MESSAGE_TYPES)}")
+    for ending in _ENDINGS.get(type_, ()):
+        if name.endswith(ending):
+            both = " and ".join(_ENDINGS[type_])
+            raise ValueError(f"{both} are added to the name; write {name.removesuffix(ending) or 'Foo'}, not {name}")
     if type_ in ("request", "response"):
         return {
             f"{name}Request.json": _text(f"{name}Request", "request", api_key, _FIELDS + _TAGGED_FIELD),

@@ -27,8 +27,8 @@ RESERVED_ATTRIBUTES = frozenset(
 RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "DEFAULT", "FIELDS", "REQUEST", "RESPONSE"}).union(
     *RUNTIME_NAMES.values()
 )
-"""Names of constants in the body of a generated class, where a class of that name could not be seen, and of what
-generated code imports from the runtime, which a class of that name would hide."""
+"""Names that no generated class may have: those of constants in the body of a class, which would hide it, and those
+that generated code imports from the runtime, which it would hide."""
 
 RESERVED_MODULES = frozenset(
     {

@@ -111,7 +111,7 @@ class MessageSpec:
 
     @property
     def begins_with_oldest_header(self) -> bool:
-        """Whether the oldest header, which has no client id, stands before its version 0 and no other."""
+        """Whether its version 0, and no other, has the oldest header, which has no client id."""
         return self.type == "request" and self.api_key == CONTROLLED_SHUTDOWN_KEY
 
     def struct(self, name: str) -> StructSpec:

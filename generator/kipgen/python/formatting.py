@@ -31,7 +31,7 @@ def format_blocks(
         cache: what was formatted before; None to format everything.
 
     Raises:
-        black.InvalidInput: a text is not Python, which is a fault of a template.
+        black.InvalidInput: a text is not Python, which is a defect of a template.
     """
     wanted = dict.fromkeys(texts)
     done = cache.look_up(wanted) if cache is not None else {}

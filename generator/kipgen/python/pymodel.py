@@ -13,7 +13,7 @@ from kipgen.language.spec import Default
 from kipgen.language.wire_form import REST
 from kipgen.python.metadata import computed_fields, fields_metadata
 from kipgen.python.rows import has_rows, row_codes
-from kipgen.python.steps import Run, Step, fixed_code, read_formats, read_steps, write_formats, write_steps
+from kipgen.python.steps import FixedFields, Step, fixed_code, read_formats, read_steps, write_formats, write_steps
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
 LINE_LENGTH = 120
@@ -28,7 +28,7 @@ class PyTaggedField:
     write: tuple[Step, ...]
 
     @property
-    def packed(self) -> Run | None:
+    def packed(self) -> FixedFields | None:
         """The call that writes its value, where it is one number of a fixed width."""
         return self.write[0].run if self.write[0].kind == "run" else None
 

@@ -23,7 +23,7 @@ _FIXED_PREFIXES = {"int16": "h", "int32": "i"}
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class FixedNumber:
     """One number of a run: a field, or (`field` is None) the length or count of the step that follows.
 
     The code `x` is a byte without a value: an empty tag section, when writing.
@@ -41,10 +41,10 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FixedFields:
     """Neighbouring numbers of a fixed width."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[FixedNumber, ...]
 
     @property
     def format(self) -> str:
@@ -69,7 +69,7 @@ class Step:
     """`run`: nothing more; `varints`: one, or several plain ones side by side, which mostly have one byte each; `mark`:
     remember where a checksum begins; `computed`: a checksum after what it covers or, when writing, anything computed;
     `array`: one of what has a fixed width or is a varint; the name of another kind of value; or `tags`, the section."""
-    run: Run | None = None
+    run: FixedFields | None = None
     """The fixed numbers before it, and the prefix that is one of them; writing, a compact one is written by itself."""
     fields: tuple[WireField, ...] = ()
     """One; of varints one or more, of a run and of tags none."""
@@ -96,7 +96,7 @@ class Step:
 
     @property
     def bits(self) -> tuple[int, ...]:
-        """Of varints: the width of each."""
+        """The width of each, for varints."""
         return tuple(field.encoding.bits for field in self.fields if field.encoding is not None)
 
 
@@ -112,12 +112,12 @@ def write_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bo
 
 def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, is_reading: bool) -> tuple[Step, ...]:
     steps: list[Step] = []
-    slots: list[Slot] = []
+    slots: list[FixedNumber] = []
     marked = {item.start for item in items}
     end = "bound" if is_bounded else ""
 
-    def run() -> Run | None:
-        closed = Run(tuple(slots)) if slots else None
+    def run() -> FixedFields | None:
+        closed = FixedFields(tuple(slots)) if slots else None
         slots.clear()
         return closed
 
@@ -129,7 +129,7 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
         if is_computed:
             steps.append(Step("computed", run(), (item,)))
         elif code is not None:
-            slots.append(Slot(code, item))
+            slots.append(FixedNumber(code, item))
             if item.role == "size":
                 steps.append(Step("run", run()))
         elif is_varint(item):
@@ -143,13 +143,13 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
             step = Step(_kind(item), None, (item,), False, end, after)
             prefix = _prefix_code(step, is_reading)
             if prefix is not None:
-                slots.append(Slot(prefix))
+                slots.append(FixedNumber(prefix))
             own_prefix = prefix is None and item.prefix not in (None, REST)
             steps.append(Step(step.kind, run(), (item,), own_prefix, end, after))
         if item.role == "size":
             end = "limit"
     if tag_section and slots:
-        slots.append(Slot("B" if is_reading else "x"))
+        slots.append(FixedNumber("B" if is_reading else "x"))
     if tag_section:
         steps.append(Step("tags", run()))
     elif slots:
@@ -181,7 +181,7 @@ def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
 
 
 def fixed_code(field: WireField) -> str | None:
-    """The `struct` code of what always takes the same number of bytes, else None."""
+    """The `struct` code of an item that always takes the same number of bytes, else None."""
     if field.type.is_array or field.presence is not None:
         return None
     if field.role in ("checksum", "bits"):

@@ -102,16 +102,16 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
         # The intended kind comes first; the others are only tolerated.
         due = kinds if name in ("encoding", "elementEncoding") else kinds[:1]
-        text = f"{_label(name)} is {_kind_of(value)}; write {one_of(_KINDS[kind] for kind in due)}"
+        text = f"{_label(path)} is {_kind_of(value)}; write {one_of(_KINDS[kind] for kind in due)}"
         yield Problem(document.location(path), about, "wrong-kind", text), path
     elif error.validator == "enum":
-        text = f"{_label(name)} is {shown(value)}{_guess(value, error.validator_value)}"
+        text = f"{_label(path)} is {shown(value)}{_guess(value, error.validator_value)}"
         yield Problem(document.location(path), about, "unknown-word", text), path
     elif error.validator in ("minimum", "maximum"):
         property_ = next(step for step in reversed(path) if isinstance(step, str))
         yield Problem(document.location(path), about, *out_of_range(property_, value)), path
     elif error.validator == "pattern" and "minimum" in error.schema:
-        text = f"{_label(name)} is {shown(value)}; write a whole number"
+        text = f"{_label(path)} is {shown(value)}; write a whole number"
         yield Problem(document.location(path), about, "wrong-kind", text), path
     elif error.validator == "minProperties":
         text = "the object is empty; give an encoding for each version of the field, or leave the property out"
@@ -139,8 +139,12 @@ def _described(name: str) -> Any:
     return (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
 
 
-def _label(name: str | int) -> str:
-    return repr(name) if isinstance(name, str) and name else "this"
+def _label(path: JsonPath) -> str:
+    """What a text calls a value: by the property that it is, or is an element of."""
+    names = [step for step in path if isinstance(step, str)]
+    if not names:
+        return "the spec"
+    return repr(names[-1]) if path[-1] == names[-1] else f"an element of {names[-1]!r}"
 
 
 def _kind_of(value: object) -> str:
@@ -164,7 +168,8 @@ def _guess(word: object, known: Iterable[object]) -> str:
     texts = [choice for choice in known if isinstance(choice, str)]
     if any(isinstance(choice, bool) for choice in known):
         return "; write true or false"
-    return did_you_mean(str(word), texts) or f"; write one of {one_of(sorted(texts))}"
+    choice = "one of " if len(texts) > 1 else ""
+    return did_you_mean(str(word), texts) or f"; write {choice}{one_of(sorted(texts))}"
 
 
 def _meant_instead(document: Document, path: JsonPath) -> Iterator[JsonPath]:

@@ -85,15 +85,15 @@ class WireField:
     same_length_as: str | None = None
     """The attribute of an earlier array."""
     inner: tuple[WireField, ...] = ()
-    """Of an integer made of bits: those that have a name."""
+    """The named bits, for an integer made of bits."""
     bit: int | None = None
-    """Of one bit or several: the lowest."""
+    """The lowest bit, for one bit or several."""
     bits: int | None = None
-    """Of several bits with one value: how many."""
+    """The number of bits, for several with one value."""
     algorithm: str | None = None
-    """Of a checksum."""
+    """The algorithm of a checksum."""
     start: str | None = None
-    """Of a checksum: the name of what it covers first."""
+    """The name of the first field that a checksum covers."""
     is_after: bool = False
     """Whether a checksum comes after what it covers; else it covers everything from `start` to the end."""
 
@@ -200,7 +200,7 @@ class WireField:
 
     @property
     def unnamed(self) -> int:
-        """Of an integer made of bits: the mask of those that must be zero."""
+        """The mask of the bits that must be zero, for an integer made of bits."""
         return (1 << self.type.bits) - 1 - sum(bit.mask for bit in self.inner)
 
 
@@ -242,7 +242,7 @@ class WireMessage:
     """Each after those that it uses."""
     root: WireStruct
     header_version: int | None
-    """Of a request or a response: the version of the header before it."""
+    """The version of the header before it, for a request or a response."""
 
     def same_form(self, other: WireMessage) -> bool:
         """Whether both versions have the same fields and the same wire form."""

@@ -32,7 +32,7 @@ FOUND_SCHEMA = pa.schema(
         ("unknown_tags", _TAGS),
         ("software_name", pa.string()),
         ("software_version", pa.string()),
-        ("fault", pa.string()),
+        ("error", pa.string()),
     ]
 )
 """What was found in a frame; docs/spark.md explains it. `frame_bytes` is null if there is no frame."""
@@ -88,12 +88,12 @@ def _found(
 ) -> dict[str, Any]:
     if api_key is None or frame is None:
         api = None if api_key is None else api_name(api_key)
-        return {"api": api, "error_codes": [], "unknown_tags": [], "fault": missing}
+        return {"api": api, "error_codes": [], "unknown_tags": [], "error": missing}
     found: dict[str, Any] = {"api": api_name(api_key), "frame_bytes": len(frame)}
     try:
         body = decode_frame(registry_of(KAFKA), direction, api_key, version, frame)
     except KipwireError as error:
-        return {**found, "error_codes": [], "unknown_tags": [], "fault": str(error)}
+        return {**found, "error_codes": [], "unknown_tags": [], "error": str(error)}
     codes: Counter[tuple[str, int]] = Counter()
     tags: list[dict[str, Any]] = []
     _look(body, "", codes, tags)

@@ -20,7 +20,7 @@ _OF_EXCHANGE = ("capture", "connection", "correlation_id", "api_key")
 
 
 def inspected(frames: DataFrame) -> DataFrame:
-    """The frames without their content, and what was found in them: api, sizes, error codes, unknown tags, faults."""
+    """The frames without their content, and what was found in them: api, sizes, error codes, unknown tags, errors."""
     return frames.mapInArrow(inspect_frames, _INSPECTED)
 
 
@@ -50,7 +50,7 @@ def exchanges(found: DataFrame) -> DataFrame:
         "timestamp_ns",
         sf.col("frame_bytes").alias("request_bytes"),
         sf.col("unknown_tags").alias("request_unknown_tags"),
-        sf.col("fault").alias("request_fault"),
+        sf.col("error").alias("request_error"),
     )
     responses = frames.where(sf.col("direction") == "response").select(
         *_OF_EXCHANGE,
@@ -58,7 +58,7 @@ def exchanges(found: DataFrame) -> DataFrame:
         sf.col("frame_bytes").alias("response_bytes"),
         "error_codes",
         sf.col("unknown_tags").alias("response_unknown_tags"),
-        sf.col("fault").alias("response_fault"),
+        sf.col("error").alias("response_error"),
     )
     return (
         requests.join(responses, [*_OF_EXCHANGE], "left")
@@ -87,7 +87,7 @@ def by_api(paired: DataFrame) -> DataFrame:
     return _summed(paired, "api", "api_version").join(clients, ["api", "api_version"])
 
 
-def errors(paired: DataFrame) -> DataFrame:
+def error_codes(paired: DataFrame) -> DataFrame:
     """Error codes other than 0, with what they mean.
 
     Columns: api, api_version, client_id, path, code, error (its name, null where Kafka has none), responses and fields:
@@ -116,17 +116,17 @@ def unknown_tags(found: DataFrame) -> DataFrame:
     )
 
 
-def faults(found: DataFrame) -> DataFrame:
-    """What cannot be decoded, with the fault: frames, and what is not a frame in a capture of packets.
+def errors(found: DataFrame) -> DataFrame:
+    """What cannot be decoded, with the error: frames, and what is not a frame in a capture of packets.
 
-    Columns: capture, number, connection, listener, direction, api, api_version, client_id, fault; what is not a frame
+    Columns: capture, number, connection, listener, direction, api, api_version, client_id, error; what is not a frame
         has no number and no API.
 
     Args:
         found: of `inspected`.
     """
-    return found.where(sf.col("fault").isNotNull()).select(
-        "capture", "number", "connection", "listener", "direction", "api", "api_version", "client_id", "fault"
+    return found.where(sf.col("error").isNotNull()).select(
+        "capture", "number", "connection", "listener", "direction", "api", "api_version", "client_id", "error"
     )
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kipspark.errors import BrokenMessageError, JobError
 from kipspark.messages.all_versions import VERSION
-from kipspark.messages.framing import write_prefix
+from kipspark.messages.framing import write_lead
 from kipspark.messages.lossy import kept_type, lossy_rows
 from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
@@ -51,9 +51,9 @@ def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
         here = pc.indices_nonzero(pc.and_(chosen, rows.is_valid()))
         if version in classes:
             data, wrong = _encode(classes[version], rows.take(here), versions)
-            prefix = pa.scalar(write_prefix(classes[version]), data.type)
+            lead = pa.scalar(write_lead(classes[version]), data.type)
             row_numbers.append(here)
-            parts.append(pc.binary_join_element_wise(prefix, data, pa.scalar(b"", data.type)))
+            parts.append(pc.binary_join_element_wise(lead, data, pa.scalar(b"", data.type)))
             at = here.to_pylist() if wrong else []
             errors.update({at[index]: text for index, text in wrong.items()})
         else:

@@ -1,4 +1,4 @@
-"""The bytes before a stored or sent message, which give its type and version.
+"""The lead of a stored or sent message: the bytes before it, which give its type and version.
 
 | message | before it |
 |---|---|
@@ -22,12 +22,11 @@ from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
 from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.description.versions import in_version
-from kipwire.frames import UNSUPPORTED_VERSION, class_of_answer, may_answer_in_version_0
+from kipwire.frames import UNSUPPORTED_VERSION, class_of_answer, key_and_version, may_answer_in_version_0
 from kipwire.registry import registry_of
-from kipwire.tools.words import counted
+from kipwire.tools.words import only_left
 
 INT16 = Packer(">h")
-_KEY_AND_VERSION = Packer(">hh")
 _LONGEST = 2**31 - 1
 """The most bytes of a value in a column; given to Arrow, whose own default overflows with many rows."""
 METADATA_FRAME = 1
@@ -58,7 +57,7 @@ class Grouped(NamedTuple):
     """By row, of messages whose class is not known."""
 
 
-class PrefixError(Exception):
+class LeadError(Exception):
     """The bytes before a message do not give a known message."""
 
     def __init__(self, row_error: RowError) -> None:
@@ -79,22 +78,22 @@ def grouped(selection: Selection, data: pa.Array) -> Grouped:
     kind = next(iter(classes.values())).TYPE
     if kind == "request":
         return _by_header(selection, data)
-    if kind not in PREFIX_SIZES:
+    if kind not in LEAD_SIZES:
         raise JobError(f"the bytes of {selection.message} do not include the version; give one")
 
-    size = PREFIX_SIZES[kind]
+    size = LEAD_SIZES[kind]
 
-    def find(prefix: bytes) -> type[Message]:
-        type_, version = read_prefix(kind, selection.message, prefix)
+    def find(lead: bytes) -> type[Message]:
+        type_, version = read_lead(kind, selection.message, lead)
         cls = next(iter(classes.values()))
         if type_ not in (None, cls.API_KEY):
             reason = f"is {type_}, which is the type of another message; {selection.message} has {cls.API_KEY}"
-            raise PrefixError(RowError(selection.message, None, "type", 0, reason))
+            raise LeadError(RowError(selection.message, None, "type", 0, reason))
         if version not in classes:
-            raise PrefixError(unknown_version(selection.package, selection.message, version, size))
+            raise LeadError(unknown_version(selection.package, selection.message, version, size))
         return classes[version]
 
-    return by_prefix(data, size, find)
+    return by_lead(data, size, find)
 
 
 def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
@@ -111,37 +110,35 @@ def _by_answer(asked: type[Message], data: pa.Array) -> list[Group]:
     return [Group(asked, others, data.take(others), 0), Group(in_version(asked, 0), apart, data.take(apart), 0)]
 
 
-PREFIX_SIZES = {"coordinator-key": 2, "coordinator-value": 2, "metadata": 3}
+LEAD_SIZES = {"coordinator-key": 2, "coordinator-value": 2, "metadata": 3}
 """Bytes before a message, by the type of its spec. As varints, all types and versions of metadata fit in a byte."""
 
 
-def read_prefix(kind: str, message: str, prefix: bytes) -> tuple[int | None, int]:
+def read_lead(kind: str, message: str, lead: bytes) -> tuple[int | None, int]:
     """The type, if the bytes include it, and the version.
 
     Args:
         kind: the type of the message's spec.
         message: the message's name, for the error.
-        prefix: as many bytes as there are, up to those of `PREFIX_SIZES`.
+        lead: as many bytes as there are, up to those of `LEAD_SIZES`.
 
     Raises:
-        PrefixError: there are too few bytes, or they are invalid.
+        LeadError: there are too few bytes, or they are invalid.
     """
-    size = PREFIX_SIZES[kind]
-    if len(prefix) < size:
-        raise PrefixError(RowError(message, None, "version", len(prefix), f"need {size} bytes, {len(prefix)} left"))
+    size = LEAD_SIZES[kind]
+    if len(lead) < size:
+        raise LeadError(RowError(message, None, "version", len(lead), f"need {size} bytes, {only_left(len(lead))}"))
     if kind == "coordinator-key":
-        return INT16.unpack(prefix)[0], 0
+        return INT16.unpack(lead)[0], 0
     if kind == "coordinator-value":
-        return None, INT16.unpack(prefix)[0]
-    if prefix[0] != METADATA_FRAME:
-        raise PrefixError(
-            RowError(message, None, "frame_version", 0, f"is {prefix[0]}; only {METADATA_FRAME} is known")
-        )
-    return prefix[1], prefix[2]
+        return None, INT16.unpack(lead)[0]
+    if lead[0] != METADATA_FRAME:
+        raise LeadError(RowError(message, None, "frame_version", 0, f"is {lead[0]}; only {METADATA_FRAME} is known"))
+    return lead[1], lead[2]
 
 
-def write_prefix(cls: type[Message]) -> bytes:
-    """The bytes before a message of a class; the reverse of `read_prefix`.
+def write_lead(cls: type[Message]) -> bytes:
+    """The bytes before a message of a class; the reverse of `read_lead`.
 
     Raises:
         JobError: such messages are stored without a version, or with more than the class says.
@@ -155,20 +152,20 @@ def write_prefix(cls: type[Message]) -> bytes:
     raise JobError(f"{cls.NAME} is not stored with its version; give a version")
 
 
-def by_prefix(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -> Grouped:
+def by_lead(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -> Grouped:
     """Group a column by the class that the first bytes give.
 
     Args:
         data: the column.
         size: the number of bytes before a message.
-        find: the class for these bytes, which may be fewer; it raises PrefixError if there is none.
+        find: the class for these bytes, which may be fewer; it raises LeadError if there is none.
     """
     rows_of: dict[type[Message], list[pa.Array]] = {}
     errors: dict[int, RowError] = {}
-    for prefix, rows in _rows_by_prefix(data, size):
+    for lead, rows in _rows_by_lead(data, size):
         try:
-            rows_of.setdefault(find(prefix), []).append(rows)
-        except PrefixError as error:
+            rows_of.setdefault(find(lead), []).append(rows)
+        except LeadError as error:
             errors.update(dict.fromkeys(rows.to_pylist(), error.row_error))
     groups = []
     for cls, parts in rows_of.items():
@@ -178,19 +175,19 @@ def by_prefix(data: pa.Array, size: int, find: Callable[[bytes], type[Message]])
     return Grouped(groups, errors)
 
 
-def _rows_by_prefix(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
-    """Each prefix of up to `size` bytes, with the numbers of the rows that begin with it."""
+def _rows_by_lead(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
+    """Each lead of up to `size` bytes, with the numbers of the rows that begin with it."""
     first = data[0].as_py()[:size] if len(data) and not data.null_count else b""
     if len(first) == size and pc.all(pc.starts_with(data, first)).as_py():
         yield first, pc.indices_nonzero(data.is_valid())  # the usual case, in a quarter of the time
         return
-    prefixes = pc.binary_slice(data, 0, size).dictionary_encode()
-    for code, prefix in enumerate(prefixes.dictionary.to_pylist()):
-        yield prefix, pc.indices_nonzero(pc.equal(prefixes.indices, code))
+    leads = pc.binary_slice(data, 0, size).dictionary_encode()
+    for code, lead in enumerate(leads.dictionary.to_pylist()):
+        yield lead, pc.indices_nonzero(pc.equal(leads.indices, code))
 
 
 def unknown_version(package: str, message: str, version: int, size: int) -> RowError:
-    """The error of a message in a version without a class, after a prefix of `size` bytes."""
+    """The error of a message in a version without a class, after a lead of `size` bytes."""
     versions = registry_of(package).versions(message)
     known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
     return RowError(message, None, "version", max(size - INT16.size, 0), f"there is no version {version}; {known}")
@@ -207,16 +204,11 @@ def _by_header(selection: Selection, data: pa.Array) -> Grouped:
     for row, frame in enumerate(frames):
         if frame is None:
             continue
-        if len(frame) < _KEY_AND_VERSION.size:
-            errors[row] = RowError(
-                "RequestHeader",
-                None,
-                "",
-                len(frame),
-                f"a frame of {counted(len(frame), 'byte')} is too short for a header",
-            )
+        try:
+            key, version = key_and_version(frame)
+        except DecodeError as error:
+            errors[row] = row_error_of(error, 0)._replace(version=None)
             continue
-        key, version = _KEY_AND_VERSION.unpack_from(frame)
         if key != api_key:
             reason = f"is {key}, which is the key of another request; {selection.message} has {api_key}"
             errors[row] = RowError("RequestHeader", None, "request_api_key", 0, reason)

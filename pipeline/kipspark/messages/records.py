@@ -17,12 +17,12 @@ from kipspark.errors import JobError
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode_group, raise_first, scattered
 from kipspark.messages.framing import (
-    PREFIX_SIZES,
+    LEAD_SIZES,
     Group,
     Grouped,
-    PrefixError,
-    by_prefix,
-    read_prefix,
+    LeadError,
+    by_lead,
+    read_lead,
     unknown_version,
 )
 from kipspark.messages.row_errors import RowError, by_row_of_column
@@ -173,34 +173,34 @@ def _grouped(
     types: dict[int, Record], data: pa.Array, kind: str, selection: Callable[[Record], Selection | None]
 ) -> Grouped:
     """A column by type and version of its records."""
-    size = PREFIX_SIZES[kind]
+    size = LEAD_SIZES[kind]
 
-    def find(prefix: bytes) -> type[Message]:
-        number, version = read_prefix(kind, "record", prefix)
+    def find(lead: bytes) -> type[Message]:
+        number, version = read_lead(kind, "record", lead)
         assert number is not None  # these kinds have it
         record = types.get(number)
         if record is None:
-            raise PrefixError(RowError("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
+            raise LeadError(RowError("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
         return _class(selection(record) or record.value, version, size)
 
-    return by_prefix(data, size, find)
+    return by_lead(data, size, find)
 
 
 def _grouped_values(record: Record, values: pa.Array) -> Grouped:
     """The values of one type of record, by version."""
-    size = PREFIX_SIZES["coordinator-value"]
+    size = LEAD_SIZES["coordinator-value"]
 
-    def find(prefix: bytes) -> type[Message]:
-        _, version = read_prefix("coordinator-value", record.value.message, prefix)
+    def find(lead: bytes) -> type[Message]:
+        _, version = read_lead("coordinator-value", record.value.message, lead)
         return _class(record.value, version, size)
 
-    return by_prefix(values, size, find)
+    return by_lead(values, size, find)
 
 
 def _class(selection: Selection, version: int, size: int) -> type[Message]:
     known = registry_of(selection.package)
     if version not in known.versions(selection.message):
-        raise PrefixError(unknown_version(selection.package, selection.message, version, size))
+        raise LeadError(unknown_version(selection.package, selection.message, version, size))
     return known.message(selection.message, version)
 
 

@@ -22,7 +22,7 @@ _SIZE_AND_CORRELATION_ID = Struct(">ii")
 
 
 class _Side:
-    """One end of the connection, and what it sends."""
+    """One end of the connection, with the bytes that it sends."""
 
     __slots__ = (
         "acknowledged",

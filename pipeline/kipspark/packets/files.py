@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple, cast
 from kipspark.errors import SourceError
 
 LARGEST_PACKET = 1024 * 1024
-"""Bytes; tcpdump writes at most 262,144 of a packet, whatever its options are."""
+"""Bytes; tcpdump writes at most 262,144 of a packet, with any options."""
 
 _BUFFER = 1024 * 1024
 _GZIP = b"\x1f\x8b"
@@ -99,7 +99,8 @@ def read_packets(path: Path) -> Iterator[Packet]:
         elif magic == _SECTION:
             packets = _pcapng(cast(BinaryIO, file))
         else:
-            raise SourceError(f"{path}: is neither pcap nor pcapng: it starts with {magic.hex(' ') or 'nothing'}")
+            found = f"is neither pcap nor pcapng (it starts with {magic.hex(' ')})" if magic else "is empty"
+            raise SourceError(f"{path}: {found}; give a file that tcpdump wrote")
         try:
             yield from packets
         except (OSError, EOFError, zlib.error) as error:

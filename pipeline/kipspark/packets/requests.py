@@ -9,14 +9,14 @@ from typing import NamedTuple
 from kipspark.messages.selection import KAFKA
 from kipwire import UnsupportedVersionError
 from kipwire.captures import LARGEST_FRAME
+from kipwire.connection.events import CORRELATION_ID, HEAD
 from kipwire.registry import registry_of
 
-SMALLEST_REQUEST = 8
+SMALLEST_REQUEST = HEAD.size
 """The fewest bytes of a request frame: API key, version and correlation id."""
-SMALLEST_RESPONSE = 4
+SMALLEST_RESPONSE = CORRELATION_ID.size
 """The fewest bytes of a response frame: the correlation id."""
 
-_HEADER = Struct(">hhi")
 _CLIENT_ID_SIZE = Struct(">h")
 _SIZED_HEADER = Struct(">ihhih")
 _NEARLY = 8
@@ -35,9 +35,9 @@ class Request(NamedTuple):
 
 def request_of(frame: bytes) -> Request | None:
     """The header of a request frame, or of its beginning; None if there are too few bytes."""
-    if len(frame) < _HEADER.size:
+    if len(frame) < HEAD.size:
         return None
-    api_key, api_version, correlation_id = _HEADER.unpack_from(frame)
+    api_key, api_version, correlation_id = HEAD.unpack_from(frame)
     client_id = _client_id(frame) if _names_client(api_key, api_version) else None
     return Request(api_key, api_version, correlation_id, client_id)
 
@@ -85,10 +85,10 @@ def _exists(api_key: int, version: int) -> bool:
 
 
 def _client_id(frame: bytes) -> str | None:
-    if len(frame) < _HEADER.size + _CLIENT_ID_SIZE.size:
+    if len(frame) < HEAD.size + _CLIENT_ID_SIZE.size:
         return None
-    (size,) = _CLIENT_ID_SIZE.unpack_from(frame, _HEADER.size)
-    start = _HEADER.size + _CLIENT_ID_SIZE.size
+    (size,) = _CLIENT_ID_SIZE.unpack_from(frame, HEAD.size)
+    start = HEAD.size + _CLIENT_ID_SIZE.size
     if not 0 <= size <= len(frame) - start:
         return None
     try:

@@ -53,7 +53,7 @@ class Stream:
         self.early = 0
         """The number of bytes before the assumed start, which came too late."""
         self._position: int | None = None
-        """Of the next byte; None until it is known."""
+        """The sequence number of the next byte; None until it is known."""
         self._start = 0
         """Where the stream starts."""
         self._waiting: dict[int, _Waiting] = {}

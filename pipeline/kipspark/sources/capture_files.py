@@ -33,7 +33,8 @@ def find_captures(root: str) -> Captures:
     if path.is_file():
         return Captures((), (PacketCapture(str(path), (str(path),)),))
     if not path.is_dir():
-        raise SourceError(f"{path}: there is no such file or folder")
+        reason = "is neither a file nor a folder" if path.exists() else "there is no such file or folder"
+        raise SourceError(f"{path}: {reason}")
     files = sorted((file for file in path.rglob("*") if is_packet_file(file)), key=lambda file: (file.parent, file))
     packets = tuple(
         PacketCapture(str(folder), tuple(map(str, of_folder)))

@@ -19,15 +19,15 @@ from kipspark.sources.packet_captures import PacketCapture, numbered_frames
 from kipwire.captures import FRAMES, INDEX
 from kipwire.tools.atomic import new_folder, rename_new
 
-FAULTS = "faults.jsonl"
+ERRORS = "errors.jsonl"
 """The file for what is not a frame."""
 
 
 class Extracted(NamedTuple):
-    """The numbers of frames and faults written."""
+    """The numbers of frames and errors written."""
 
     frames: int
-    faults: int
+    errors: int
 
 
 def extract(path: Path, out: Path, ports: Collection[int]) -> Extracted:
@@ -68,29 +68,29 @@ def _only_capture(path: Path) -> PacketCapture:
 
 
 def _write(capture: PacketCapture, folder: Path, ports: Collection[int]) -> Extracted:
-    frames = faults = at = 0
+    frames = errors = at = 0
     with (
         (folder / FRAMES).open("wb") as file,
         (folder / INDEX).open("wb") as index,
-        (folder / FAULTS).open("wb") as fault_file,
+        (folder / ERRORS).open("wb") as error_file,
     ):
         for _, found in numbered_frames(capture, ports):
             if found.frame is None or found.request is None:
-                _write_line(fault_file, _fault(found))
-                faults += 1
+                _write_line(error_file, _error(found))
+                errors += 1
                 continue
             file.write(SIZE.pack(len(found.frame)))
             file.write(found.frame)
             _write_line(index, {"i": frames, "off": at, "len": len(found.frame), **_entry(found)})
             at += SIZE.size + len(found.frame)
             frames += 1
-    if not faults:
-        (folder / FAULTS).unlink()
-    return Extracted(frames, faults)
+    if not errors:
+        (folder / ERRORS).unlink()
+    return Extracted(frames, errors)
 
 
 def _entry(found: Found) -> dict[str, object]:
-    """The index entry of a frame, without its position; of a fault, what is known of it."""
+    """The index entry of a frame, without its position; of an error, what is known of it."""
     return {
         "ts_ns": found.time,
         "conn": found.connection,
@@ -100,7 +100,7 @@ def _entry(found: Found) -> dict[str, object]:
     }
 
 
-def _fault(found: Found) -> dict[str, object]:
+def _error(found: Found) -> dict[str, object]:
     known = {name: value for name, value in _entry(found).items() if value is not None}
     return {**known, "error": found.error}
 

@@ -54,7 +54,7 @@ class Snapshot(NamedTuple):
 
 
 def first_snapshots(root: str, topics: Collection[str] = (), partitions: Collection[int] = ()) -> list[Snapshot]:
-    """For each partition the snapshot that its log begins with, if it has one.
+    """The snapshot that the log of each partition begins with, if it has one.
 
     That is the oldest one that ends at the first offset of the log or later; the log continues after it without a gap.
     A log that begins at offset 0 needs only the snapshot at offset 0, which says how the cluster was formatted.

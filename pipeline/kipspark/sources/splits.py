@@ -38,7 +38,7 @@ class Head(NamedTuple):
 
     position: int
     offset: int
-    """Of the first record in a batch of magic 2, of the last one in an entry of magic 0 or 1."""
+    """That of the first record in a batch of magic 2, and of the last one in an entry of magic 0 or 1."""
     last_offset: int
     size: int
     """Bytes of the whole batch."""

@@ -68,7 +68,7 @@ def check_repository(repository: str | None, allow_http: bool = False) -> None:
             f"{name_of(repository)}: jars that come over http:// can be changed on the way, and Spark runs them; "
             "use https://, or accept the risk with --allow-http"
         )
-    if scheme not in _SCHEMES:
+    if scheme not in _SCHEMES or not repository.partition(":")[2].strip("/"):
         raise JobError(f"{name_of(repository)}: is not the URL of a Maven repository, such as https://HOST/PATH")
 
 
@@ -121,7 +121,7 @@ def _run_ivy(ivy: Path, work: Path, repository: str | None) -> None:
 
 def name_of(repository: str | None) -> str:
     """The name of a repository for messages, without the password that its URL may have."""
-    return without_login(repository) if repository else "Maven Central"
+    return "Maven Central" if repository is None else without_login(repository) or "''"
 
 
 def reason(text: str, repository: str) -> str:

@@ -73,7 +73,7 @@ def encoder(function: Callable[[pa.Array], pa.Array]) -> Callable[..., Column]:
 
 
 def arrow_type(text: str) -> pa.DataType:
-    """The Arrow type of what Spark's `typeof` says, such as `struct<offset:bigint>`.
+    """The Arrow type for a result of Spark's `typeof`, such as `struct<offset:bigint>`.
 
     Raises:
         JobError: no field of a message has such a type.

@@ -19,6 +19,8 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _CONNECT_PORT = 15002
 """The default port of a Spark Connect server."""
 _SECONDS_TO_ANSWER = 10
+_MASTERS = ("local", "spark:", "k8s:", "yarn")
+"""What the address of a Spark master begins with."""
 
 
 def is_submitted() -> bool:
@@ -35,7 +37,7 @@ def open_session(master: str | None = None, remote: str | None = None, jars: str
         jars: paths of jars for Spark, separated by commas; a server, and spark-submit, have their own.
 
     Raises:
-        JobError: there is no Java that Spark could run on, or nothing answers at that address.
+        JobError: there is no Java that Spark could run on, nothing answers at that address, or it is not a master's.
     """
     builder = SparkSession.builder.appName("kipspark").config("spark.sql.session.timeZone", "UTC")
     if remote is not None:
@@ -44,6 +46,9 @@ def open_session(master: str | None = None, remote: str | None = None, jars: str
     elif is_submitted():
         spark = builder.getOrCreate()
     else:
+        if master is not None and not master.startswith(_MASTERS):
+            what = "is not a Spark master; write one such as local[2] or spark://HOST:7077"
+            raise JobError(f"--master: {master!r} {what}")
         use_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the first python3 on PATH
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -25,7 +25,7 @@ from types import ModuleType
 
 from kipwire import native
 from kipwire.columns import input_checks, python_engine
-from kipwire.columns.arrow_types import Shape, shape_of
+from kipwire.columns.arrow_types import StructColumns, columns_of
 from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError
 from kipwire.columns.inputs import Messages, Rows, as_messages, as_rows, split
 from kipwire.columns.records import RECORD_SCHEMA, RecordColumns, decode_records
@@ -60,7 +60,7 @@ def schema(cls: type[Message], fields: Iterable[str] | None = None) -> pa.Schema
     Raises:
         ColumnError: a path does not lead to a field, or a struct contains itself, which no Arrow type can.
     """
-    return pa.schema(list(shape_of(cls, fields).type))
+    return pa.schema(list(columns_of(cls, fields).type))
 
 
 def decode(
@@ -93,9 +93,11 @@ def decode(
     """
     if mode not in ("strict", "null"):
         raise ValueError(f"mode must be 'strict' or 'null', not {mode!r}")
-    shape = shape_of(cls, fields)
+    struct = columns_of(cls, fields)
     strict = mode == "strict"
-    return _by_chunk(as_messages(data), shape.type, lambda chunk, first: _read(cls, shape, chunk, first, strict=strict))
+    return _by_chunk(
+        as_messages(data), struct.type, lambda chunk, first: _read(cls, struct, chunk, first, strict=strict)
+    )
 
 
 def encode(cls: type[Message], rows: Rows) -> pa.BinaryArray | pa.ChunkedArray:
@@ -117,9 +119,9 @@ def encode(cls: type[Message], rows: Rows) -> pa.BinaryArray | pa.ChunkedArray:
         ColumnError: the rows are not structs, are damaged, or have more than 2 GiB together.
     """
     given = as_rows(rows)
-    shape = shape_of(cls)
-    input_checks.check_columns(cls, shape, given.type)
-    return _by_chunk(given, pa.binary(), lambda chunk, first: _write(cls, shape, chunk, first))
+    struct = columns_of(cls)
+    input_checks.check_columns(cls, struct, given.type)
+    return _by_chunk(given, pa.binary(), lambda chunk, first: _write(cls, struct, chunk, first))
 
 
 def explain(cls: type[Message], data: Messages, rows: pa.StructArray | pa.ChunkedArray) -> pa.StringArray:
@@ -172,15 +174,15 @@ def _kernel_for(cls: type[Message]) -> ModuleType | None:
     return kernel_engine if kernel_engine.serves(cls) else None
 
 
-def _read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
+def _read(cls: type[Message], struct: StructColumns, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
     kernel = _kernel_for(cls)
     if kernel is None:
-        return python_engine.read(cls, shape, messages, first, strict=strict)
-    broken, rows = kernel.read(cls, shape, messages, strict=strict)
+        return python_engine.read(cls, struct, messages, first, strict=strict)
+    broken, rows = kernel.read(cls, struct, messages, strict=strict)
     if broken >= 0:
         again = pa.array([messages[broken].as_py()], pa.binary())
-        python_engine.read(cls, shape, again, first + broken, strict=True)  # which says what is wrong
-        if kernel.read(cls, shape, again, strict=True)[0] < 0:
+        python_engine.read(cls, struct, again, first + broken, strict=True)  # which says what is wrong
+        if kernel.read(cls, struct, again, strict=True)[0] < 0:
             raise ColumnError(
                 f"row {first + broken}: its bytes changed while they were read; give bytes that nobody changes"
             )
@@ -188,11 +190,11 @@ def _read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, s
     return rows
 
 
-def _write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) -> pa.BinaryArray:
+def _write(cls: type[Message], struct: StructColumns, rows: pa.StructArray, first: int) -> pa.BinaryArray:
     kernel = _kernel_for(cls)
     if kernel is not None:
         try:
-            return kernel.write(cls, shape, rows)
+            return kernel.write(cls, struct, rows)
         except kernel.UnusualError:
             pass
-    return python_engine.write(cls, shape, rows, first)
+    return python_engine.write(cls, struct, rows, first)

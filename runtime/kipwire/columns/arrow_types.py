@@ -28,11 +28,11 @@ class Column(NamedTuple):
     nullable: bool
     field: Field | None
     """None for the unknown tagged fields."""
-    shape: Shape | None
-    """Of a struct or of an array's structs."""
+    struct: StructColumns | None
+    """The columns of the struct, or of an array's structs; None for other types."""
 
 
-class Shape(NamedTuple):
+class StructColumns(NamedTuple):
     """The columns of one struct."""
 
     cls: type[Struct]
@@ -45,8 +45,8 @@ Choice = dict[str, "Choice | None"]
 """The chosen columns by name, each with what is chosen in it; None for all of it."""
 
 
-def shape_of(cls: type[Message], fields: Iterable[str] | None = None) -> Shape:
-    """The shape of a message, or of what is chosen of it.
+def columns_of(cls: type[Message], fields: Iterable[str] | None = None) -> StructColumns:
+    """The columns of a message, or of what is chosen of it.
 
     Args:
         cls: the generated class of a message in one version.
@@ -58,13 +58,13 @@ def shape_of(cls: type[Message], fields: Iterable[str] | None = None) -> Shape:
     """
     if isinstance(fields, str):
         raise TypeError(f"fields must be a list of paths, not one string: [{fields!r}]")
-    return _shape_of(cls, None if fields is None else tuple(fields))  # type: ignore[arg-type]  # classes are hashable
+    return _columns_of(cls, None if fields is None else tuple(fields))  # type: ignore[arg-type]  # classes are hashable
 
 
 @lru_cache(maxsize=1024)
-def _shape_of(cls: type[Message], fields: tuple[str, ...] | None) -> Shape:
+def _columns_of(cls: type[Message], fields: tuple[str, ...] | None) -> StructColumns:
     choice = None if fields is None else _choice([path.split(".") for path in fields])
-    return _shape(cls, choice, (), f"{cls.NAME} v{cls.VERSION}")
+    return _struct_columns(cls, choice, (), f"{cls.NAME} v{cls.VERSION}")
 
 
 def _choice(paths: list[list[str]]) -> Choice | None:
@@ -76,7 +76,9 @@ def _choice(paths: list[list[str]]) -> Choice | None:
     return {name: _choice(rests) for name, rests in inner.items()}
 
 
-def _shape(cls: type[Struct], choice: Choice | None, outer: tuple[type[Struct], ...], where: str) -> Shape:
+def _struct_columns(
+    cls: type[Struct], choice: Choice | None, outer: tuple[type[Struct], ...], where: str
+) -> StructColumns:
     if cls in outer:
         raise ColumnError(f"{where}: {cls.__qualname__} contains itself, which no Arrow type can")
     names = [field.name for field in cls.ATTRIBUTES] + [UNKNOWN] * cls.FLEXIBLE
@@ -89,22 +91,22 @@ def _shape(cls: type[Struct], choice: Choice | None, outer: tuple[type[Struct], 
             inner = None if choice is None else choice[field.name]
             columns.append(_column(field, inner, (*outer, cls), f"{where}: {field.name}"))
     if cls.FLEXIBLE and (choice is None or UNKNOWN in choice):
-        columns.append(Column(UNKNOWN, UNKNOWN_TYPE, nullable=False, field=None, shape=None))
+        columns.append(Column(UNKNOWN, UNKNOWN_TYPE, nullable=False, field=None, struct=None))
     fields = [pa.field(column.name, column.type, nullable=column.nullable) for column in columns]
-    return Shape(cls, tuple(columns), pa.struct(fields))
+    return StructColumns(cls, tuple(columns), pa.struct(fields))
 
 
 def _column(field: Field, choice: Choice | None, outer: tuple[type[Struct], ...], where: str) -> Column:
     if field.struct is not None:
-        shape = _shape(field.struct, choice, outer, where)
-        element = shape.type
+        struct = _struct_columns(field.struct, choice, outer, where)
+        element = struct.type
     elif choice:
         raise ColumnError(f"{where}: it is not a struct and has no field {next(iter(choice))!r}")
     else:
-        shape = None
+        struct = None
         element = _primitive(field)
     type_ = pa.list_(pa.field("item", element, nullable=False)) if field.array else element
-    return Column(field.name, type_, field.nullable, field, shape)
+    return Column(field.name, type_, field.nullable, field, struct)
 
 
 def _primitive(field: Field) -> pa.DataType:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import pyarrow as pa
 
-from kipwire.columns.arrow_types import Column, Shape
+from kipwire.columns.arrow_types import Column, StructColumns
 from kipwire.description.paths import Visitor
 from kipwire.messages import Message
 from kipwire.types import KINDS
@@ -14,7 +14,7 @@ from kipwire.types import KINDS
 types = pa.types
 
 
-def check_columns(cls: type[Message], shape: Shape, given: pa.StructType) -> None:
+def check_columns(cls: type[Message], struct: StructColumns, given: pa.StructType) -> None:
     """Check that a struct type has the columns of a message, in any order.
 
     A column's type may be another one that holds the same values, such as `large_string` for `string` or `int64` for
@@ -23,15 +23,15 @@ def check_columns(cls: type[Message], shape: Shape, given: pa.StructType) -> Non
     Raises:
         EncodeError: a column is missing, is unknown or has another type; it has the path.
     """
-    _Check(cls).struct(shape, given)
+    _Check(cls).struct(struct, given)
 
 
 class _Check(Visitor):
-    def struct(self, shape: Shape, given: pa.DataType) -> None:
+    def struct(self, struct: StructColumns, given: pa.DataType) -> None:
         if not types.is_struct(given):
             self.fail(f"must be a struct, not {given}")
         names = [one.name for one in given]
-        for column in shape.columns:
+        for column in struct.columns:
             self.path.append(column.name)
             if names.count(column.name) > 1:
                 self.fail("there are several columns of this name")
@@ -41,7 +41,7 @@ class _Check(Visitor):
                 self.fail("the column is missing")
             self.path.pop()
         for name in names:
-            if all(name != column.name for column in shape.columns):
+            if all(name != column.name for column in struct.columns):
                 self.path.append(name)
                 self.fail("this version has no such field")
 
@@ -57,8 +57,8 @@ class _Check(Visitor):
             given = given.value_type
             if given == pa.null():
                 return
-        if column.shape is not None:
-            self.struct(column.shape, given)
+        if column.struct is not None:
+            self.struct(column.struct, given)
         else:
             self.primitive(column.field.element, given)
 

@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from kipwire import _kernel
 from kipwire.columns import input_checks
-from kipwire.columns.arrow_types import UNKNOWN_TYPE, Column, Shape
+from kipwire.columns.arrow_types import UNKNOWN_TYPE, Column, StructColumns
 from kipwire.columns.errors import ColumnError, too_much
 from kipwire.columns.soundness import expect_sound
 from kipwire.messages import Message
 
 Names = tuple[tuple[str, "Names | None"], ...]
-"""The columns of a struct in the order of its shape: each its name, and the same of the struct in it."""
+"""The columns of a struct in their order: the name of each, and the same for the struct in it."""
 
 serves = _kernel.serves_columns
 
@@ -23,7 +23,9 @@ class UnusualError(Exception):
     """Rows that the kernel does not write; the generated code may."""
 
 
-def read(cls: type[Message], shape: Shape, messages: pa.Array, *, strict: bool) -> tuple[int, pa.StructArray | None]:
+def read(
+    cls: type[Message], struct: StructColumns, messages: pa.Array, *, strict: bool
+) -> tuple[int, pa.StructArray | None]:
     """The number of the broken message that reading stopped at, if it is strict, and None; or -1 and the rows.
 
     Raises:
@@ -32,18 +34,20 @@ def read(cls: type[Message], shape: Shape, messages: pa.Array, *, strict: bool) 
     large = pa.types.is_large_binary(messages.type)
     _, offsets, content = messages.buffers()
     if not len(messages):
-        return -1, pa.array([], shape.type)
+        return -1, pa.array([], struct.type)
     try:
         buffers = (_validity(messages), offsets, content or b"")
-        failed, parts = _kernel.read_columns(cls, _names(shape), buffers, large, messages.offset, len(messages), strict)
+        failed, parts = _kernel.read_columns(
+            cls, _names(struct), buffers, large, messages.offset, len(messages), strict
+        )
     except OverflowError:
         raise too_much() from None
     except ValueError as error:
         raise ColumnError(f"the array of messages is damaged: {error}") from error
-    return failed, None if parts is None else array_of(shape.type, parts)
+    return failed, None if parts is None else array_of(struct.type, parts)
 
 
-def write(cls: type[Message], shape: Shape, rows: pa.StructArray) -> pa.BinaryArray:
+def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray) -> pa.BinaryArray:
     """The bytes of rows.
 
     Raises:
@@ -51,7 +55,7 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray) -> pa.BinaryAr
         ColumnError: all rows together have too many bytes, or the array of rows is damaged.
     """
     try:
-        failed, offsets, content = _kernel.write_columns(cls, _names(shape, rows.type), _given(shape, rows))
+        failed, offsets, content = _kernel.write_columns(cls, _names(struct, rows.type), _given(struct, rows))
     except OverflowError:
         raise too_much() from None
     except pa.ArrowException as error:  # a value does not fit the type of its column
@@ -65,16 +69,16 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray) -> pa.BinaryAr
     return pa.Array.from_buffers(pa.binary(), len(rows), buffers)
 
 
-def _names(shape: Shape, given: pa.StructType | None = None) -> Names:
+def _names(struct: StructColumns, given: pa.StructType | None = None) -> Names:
     """The names of the columns, or of those of them that are given."""
     names = []
-    for column in shape.columns:
+    for column in struct.columns:
         if given is None or given == pa.null():
-            names.append((column.name, column.shape and _names(column.shape)))
+            names.append((column.name, column.struct and _names(column.struct)))
         elif given.get_field_index(column.name) >= 0:
             type_ = given.field(column.name).type
             inner = type_.value_type if input_checks.is_any_list(type_) else type_
-            names.append((column.name, column.shape and _names(column.shape, inner)))
+            names.append((column.name, column.struct and _names(column.struct, inner)))
     return tuple(names)
 
 
@@ -108,9 +112,9 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return array.cast(type_)
 
 
-def _given(shape: Shape, rows: pa.StructArray) -> Given:
+def _given(struct: StructColumns, rows: pa.StructArray) -> Given:
     children = []
-    for column in shape.columns:
+    for column in struct.columns:
         number = rows.type.get_field_index(column.name)
         if number >= 0:
             children.append(_given_column(column, rows.field(number)))
@@ -138,12 +142,12 @@ def _as_lists(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 def _given_elements(column: Column, array: pa.Array, type_: pa.DataType) -> Given:
     """The values of a field that is not an array, or the elements of one that is."""
-    if column.shape is not None:
+    if column.struct is not None:
         if array.type == pa.null():
             array = _cast(array, type_)
         if column.field is not None and column.field.array and array.null_count:
             raise UnusualError
-        return _given(column.shape, array)
+        return _given(column.struct, array)
     if array.type == pa.uuid():
         array = array.storage
     array = _cast(array, type_)

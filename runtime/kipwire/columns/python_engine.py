@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kipwire.columns.arrow_types import Column, Shape
+from kipwire.columns.arrow_types import Column, StructColumns
 from kipwire.columns.errors import RowDecodeError, RowEncodeError, too_much
 from kipwire.columns.soundness import expect_sound
 from kipwire.description.paths import Visitor
@@ -24,12 +24,12 @@ ROWS_AT_A_TIME = 1024
 # From bytes to columns.
 
 
-def read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
+def read(cls: type[Message], struct: StructColumns, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
     """The rows of messages; a broken one is null, or an error.
 
     Args:
         cls: the class of the messages.
-        shape: the columns to make.
+        struct: the columns to make.
         messages: an array of binary or large binary, which is sound.
         first: the number of the first row.
         strict: whether a broken message is an error.
@@ -49,16 +49,16 @@ def read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, st
                     if strict:
                         raise RowDecodeError(row, *error.args) from None
                     items.append(None)
-            parts.append(_structs(shape, items, nullable=True))
+            parts.append(_structs(struct, items, nullable=True))
     try:
-        return pa.concat_arrays(parts) if parts else pa.array([], shape.type)
+        return pa.concat_arrays(parts) if parts else pa.array([], struct.type)
     except pa.ArrowInvalid as error:
         raise too_much() from error
 
 
-def _structs(shape: Shape, items: list[Any], *, nullable: bool) -> pa.StructArray:
-    children = [_values(column, items) for column in shape.columns]
-    return pa.Array.from_buffers(shape.type, len(items), [_validity(items, nullable)], children=children)
+def _structs(struct: StructColumns, items: list[Any], *, nullable: bool) -> pa.StructArray:
+    children = [_values(column, items) for column in struct.columns]
+    return pa.Array.from_buffers(struct.type, len(items), [_validity(items, nullable)], children=children)
 
 
 def _values(column: Column, items: list[Struct | None]) -> pa.Array:
@@ -66,21 +66,21 @@ def _values(column: Column, items: list[Struct | None]) -> pa.Array:
     field = column.field
     if field is None:
         return _unknown(column.type, [{} if item is None else item._unknown_tagged_fields or {} for item in items])
-    nothing: Any = None if column.nullable or column.shape is not None else _BLANKS.get(field.element, 0)
+    nothing: Any = None if column.nullable or column.struct is not None else _BLANKS.get(field.element, 0)
     if field.array:
         nothing = None if column.nullable else []
     values = [nothing if item is None else getattr(item, column.name) for item in items]
     if field.array:
         elements = [element for value in values if value for element in value]
-        if column.shape is not None:
-            made = _structs(column.shape, elements, nullable=False)
+        if column.struct is not None:
+            made = _structs(column.struct, elements, nullable=False)
         else:
             made = _primitives(column.type.value_type, elements)
         offsets = _offsets([0 if value is None else len(value) for value in values])
         buffers = [_validity(values, column.nullable), offsets]
         return pa.Array.from_buffers(column.type, len(values), buffers, children=[made])
-    if column.shape is not None:
-        return _structs(column.shape, values, nullable=column.nullable)
+    if column.struct is not None:
+        return _structs(column.struct, values, nullable=column.nullable)
     return _primitives(column.type, values)
 
 
@@ -115,12 +115,12 @@ _BLANKS = {"string": "", "bytes": b"", "records": b"", "bool": False, "uuid": uu
 # From columns to bytes.
 
 
-def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) -> pa.BinaryArray:
+def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray, first: int) -> pa.BinaryArray:
     """The bytes of rows; a null row gives null.
 
     Args:
         cls: the class of the messages.
-        shape: all of its columns.
+        struct: all of its columns.
         rows: structs whose columns `input_checks.check_columns` has accepted.
         first: the number of the first row.
 
@@ -134,7 +134,7 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
         with no_garbage_collection():
             for row, value in enumerate(rows.slice(start, ROWS_AT_A_TIME).to_pylist(), first + start):
                 try:
-                    encoded.append(None if value is None else _Maker(cls).struct(shape, value).encode())
+                    encoded.append(None if value is None else _Maker(cls).struct(struct, value).encode())
                 except EncodeError as error:
                     raise RowEncodeError(row, *error.args) from None
     made = pa.array(encoded, pa.large_binary())
@@ -147,15 +147,15 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
 class _Maker(Visitor):
     """Makes one message of the plain values that Arrow gives."""
 
-    def struct(self, shape: Shape, values: dict[str, Any]) -> Any:
+    def struct(self, struct: StructColumns, values: dict[str, Any]) -> Any:
         made = {}
-        for column in shape.columns:
+        for column in struct.columns:
             if column.name in values:  # a tagged field may be missing
                 self.path.append(column.name)
                 made[column.name] = self.value(column, values[column.name])
                 self.path.pop()
         unknown = made.pop("unknown_tagged_fields", None)
-        item = shape.cls(**made)
+        item = struct.cls(**made)
         item._unknown_tagged_fields = unknown
         return item
 
@@ -169,8 +169,8 @@ class _Maker(Visitor):
         return [self.element(column, element) for element in self.each(value)]
 
     def element(self, column: Column, value: Any) -> Any:
-        if column.shape is not None and value is not None:
-            return self.struct(column.shape, value)
+        if column.struct is not None and value is not None:
+            return self.struct(column.struct, value)
         if isinstance(value, bytes) and column.field is not None and column.field.element == "uuid":
             if len(value) != 16:
                 self.fail(f"a uuid has 16 bytes, not {len(value)}")

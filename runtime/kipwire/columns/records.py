@@ -61,7 +61,7 @@ class RecordColumns:
 
             self._by_kernel = KernelRecords()
         self._filled: PythonRecords | KernelRecords = self._by_python
-        """The one of them that the last batch went into."""
+        """The columns that the last batch went into."""
         self._clear()
 
     @property
@@ -102,7 +102,7 @@ class RecordColumns:
         return parts[0] if len(parts) == 1 else _joined(parts)
 
     def _put_by(self) -> None:
-        """Make columns of what has been gathered, to go on with batches of another format."""
+        """Turn the gathered records into columns, before batches of another format."""
         self._rows_before, self._size_before = self.rows, self.size
         if self._filled.rows:
             self._parts.append(self._filled.take(RECORD_SCHEMA))

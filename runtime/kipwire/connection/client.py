@@ -96,7 +96,7 @@ class ClientConnection:
             LocalProtocolError: a request waits for its response.
         """
         if self.expected:
-            raise LocalProtocolError(f"no token can be sent while a response is due, to {self.expected[0]}")
+            raise LocalProtocolError(f"no token can be sent before the response to {self.expected[0]}")
         if is_answered:
             self._expected.append(None)
         return sized(token)
@@ -117,7 +117,7 @@ class ClientConnection:
         """What has arrived, frame by frame. Stopping and asking again loses nothing.
 
         Raises:
-            RemoteProtocolError: the next frame is too large, is cut short, or is not the response that is due.
+            RemoteProtocolError: the next frame is too large, is cut short, or is not the expected response.
         """
         while True:
             location = self._splitter.location
@@ -134,7 +134,7 @@ class ClientConnection:
             yield SaslToken(frame) if expected is None else Response(self._registry, frame, expected)
 
     def _expect(self, expected: Expected, frame: bytes, location: Location) -> None:
-        """Check that a frame is the response that is due.
+        """Check that a frame is the expected response.
 
         Raises:
             RemoteProtocolError: it is not.

@@ -1,4 +1,4 @@
-"""What a peer has sent: frames that are decoded when they are asked what is in them, and only then."""
+"""What a peer has sent: frames that are decoded when their header or body is first used."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Request:
 
     @property
     def body(self) -> Message:
-        """The request; decoded when it is first asked for, then kept.
+        """The request; decoded at its first use, then kept.
 
         Raises:
             DecodeError: it is broken, or the package does not have it (`UnknownApiKeyError`, `UnknownVersionError`).
@@ -75,7 +75,7 @@ class Request:
 
     @property
     def rest(self) -> bytes:
-        """What is left over after the body, such as a byte too many that some clients send; brokers pass over it.
+        """What is left over after the body, such as a byte too many that some clients send; brokers ignore it.
 
         Raises:
             DecodeError: as `body`.
@@ -119,10 +119,10 @@ class Response:
 
     @property
     def body(self) -> Message:
-        """The response; decoded when it is first asked for, then kept.
+        """The response; decoded at its first use, then kept.
 
-        It is of the version of the request, but for ApiVersions where the broker does not know that version: its
-        answer is then of version 0 (KIP-511).
+        It has the version of the request. Only an ApiVersions response may have version 0 instead, from a broker that
+        does not know the version of the request (KIP-511).
 
         Raises:
             DecodeError: it is broken, or the package does not have it (`UnknownApiKeyError`, `UnknownVersionError`).
@@ -148,7 +148,7 @@ class Response:
 
 
 class SaslToken:
-    """What a mechanism of SASL has to say to its counterpart, in a frame without a header (before KIP-152)."""
+    """What a SASL mechanism sends to its counterpart, in a frame without a header (before KIP-152)."""
 
     __slots__ = ("raw",)
 

@@ -61,7 +61,7 @@ class ServerConnection:
         return self._takes_tokens
 
     def receive_data(self, data: bytes) -> None:
-        """Take in bytes of the client, however many; `events` says what they are.
+        """Accept any number of bytes from the client; `events` says what they are.
 
         Raises:
             LocalProtocolError: `receive_end` was called before.
@@ -69,7 +69,7 @@ class ServerConnection:
         self._splitter.feed(data)
 
     def receive_end(self) -> None:
-        """Take in that the client sends nothing any more; `events` sees that it ended between two frames."""
+        """Accept that the client has stopped sending; `events` checks that it ended between two frames."""
         self._splitter.end()
 
     def events(self) -> Iterator[Request | SaslToken]:
@@ -159,19 +159,19 @@ class ServerConnection:
         for one in self._open:
             if one.request is request and one.frame is None:
                 return one
-        why = "has its response already, or is not of this connection" if request.is_answered else "wants no response"
+        why = "has its response already, or is not of this connection" if request.is_answered else "expects no response"
         raise LocalProtocolError(f"the request with correlation id {request.correlation_id} {why}")
 
     def _answer(self, waiting: _Open, frame: bytes) -> bytes:
         due = waiting.request.correlation_id
         if frame[: CORRELATION_ID.size] != CORRELATION_ID.pack(due):
             shown = frame[: CORRELATION_ID.size].hex(" ") or "nothing"
-            raise LocalProtocolError(f"a response to correlation id {due} cannot begin with {shown}")
+            raise LocalProtocolError(f"the response to correlation id {due} cannot begin with {shown}")
         waiting.frame = frame
         return self._due()
 
     def _due(self) -> bytes:
-        """All responses that are not preceded by a request without one."""
+        """The responses that can be sent now: those before the first open request."""
         parts: list[bytes] = []
         while self._open and (frame := self._open[0].frame) is not None:
             request = self._open.popleft().request

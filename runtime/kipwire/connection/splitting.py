@@ -30,7 +30,7 @@ class Splitter:
         """Wait for the first frame.
 
         Args:
-            largest: bytes of a frame at most; a peer that announces more is at fault before they come.
+            largest: bytes of a frame at most; a larger size is an error as soon as it is announced.
         """
         self._largest = largest
         self._bytes = bytearray()
@@ -39,15 +39,15 @@ class Splitter:
         self._is_at_end = False
         self._error: RemoteProtocolError | None = None
         self.location = Location(0, 0)
-        """Of the next frame."""
+        """The location of the next frame."""
 
     @property
     def waiting(self) -> int:
-        """How many bytes have come that are part of no frame that was taken."""
+        """How many bytes are waiting: those that came, without the frames that were taken."""
         return len(self._bytes) - self._at
 
     def feed(self, data: bytes) -> None:
-        """Take in what comes next.
+        """Add the bytes that came next.
 
         Raises:
             LocalProtocolError: the end came before.
@@ -60,15 +60,15 @@ class Splitter:
         self._bytes += data
 
     def end(self) -> None:
-        """Take in that nothing comes any more."""
+        """Note that nothing more will come."""
         self._is_at_end = True
 
     def take(self) -> bytes | None:
         """The next frame, without its size; None where it is not whole yet.
 
         Raises:
-            RemoteProtocolError: its size is below 0 or above the largest, or it ends before all of it came; or the
-                peer was at fault before.
+            RemoteProtocolError: its size is below 0 or above the largest, or it ends before all of it came; or
+                there was an error before.
         """
         if self._error is not None:
             raise self._error
@@ -87,7 +87,7 @@ class Splitter:
         return None
 
     def refuse(self, location: Location, reason: str) -> NoReturn:
-        """Raise the error of a frame, now and whenever another one is asked for."""
+        """Raise the error of a frame, now and at every later call of `take`."""
         self._error = RemoteProtocolError(reason, location.frame, location.offset)
         raise self._error
 

@@ -32,7 +32,7 @@ class Element(NamedTuple):  # a dataclass would make everyone who meets an error
     value: object
     """What the bytes mean: the attribute's value for a primitive, None for a null's length or count, else a number."""
     form: str = ""
-    """Of what says how long something is: the form of a prefix, as in `kipwire.description.plan`."""
+    """The form of a prefix, as in `kipwire.description.plan`, for what says how long a value is."""
 
     @property
     def kind(self) -> str:

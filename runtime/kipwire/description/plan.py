@@ -27,9 +27,9 @@ class Item:
     partner: Item | None = None
     """The bit that says whether the prefix is there; if it is not, the value takes the rest. None if it always is."""
     bits: tuple[Item, ...] = ()
-    """Of an integer made of bits: those that have a name."""
+    """The named bits, for an integer made of bits."""
     lowest = 0
-    """Of such a bit, or of several: the lowest; 0 is that of the integer."""
+    """The lowest bit, for such a bit or several; 0 is the lowest of the integer."""
     bit_count = 0
     """How many bits they are."""
     number = 0
@@ -40,7 +40,7 @@ class Item:
     means_present = False
     """Whether that value is there where the bit is 1; else where it is 0."""
     start = 0
-    """Of a checksum: the place in its struct that it covers first."""
+    """For a checksum, the position in its struct of the first item that it covers."""
     is_behind = False
     """Whether the checksum follows what it covers; else it covers everything to the end of the struct."""
     width_to_end: int | None = None

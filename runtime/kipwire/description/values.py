@@ -242,8 +242,8 @@ class Checker(Visitor):
         for number, item in enumerate(plan.items):
             if item.role == "size":
                 _, most = field_range(item.field)
-                behind = items_size(plan.items[number + 1 :], struct)
-                if behind > most:
+                after = items_size(plan.items[number + 1 :], struct)
+                if after > most:
                     self.path.append(item.name)
                     form = item.field.encoding or item.field.type
-                    self.fail(f"{behind} bytes follow; a size of type {form} can declare at most {most}")
+                    self.fail(f"{after} bytes follow; a size of type {form} can declare at most {most}")

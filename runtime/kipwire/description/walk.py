@@ -26,11 +26,11 @@ def walk(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -
     """Read one message that starts at `pos` and return the position after it.
 
     `report`, where given, is called with an `Element` for every value and every length, count, marker and tag around
-    it, in the order of the bytes. Some faults show only afterwards, such as a size that is not that of its value: then
-    elements after the location of the fault have been reported.
+    it, in the order of the bytes. Some errors show only later, such as a size that is not that of its value: then
+    elements after the location of the error have been reported.
 
     Raises:
-        DecodeError: at the first fault. Where bytes do not have their checksum the fault is the checksum, as soon as
+        DecodeError: at the first error. If bytes do not have their checksum, the error is the checksum, as soon as
             it is known which bytes it covers: what damage makes of the fields would only mislead.
     """
     walker = Walker(cls, data, pos, report)
@@ -357,7 +357,7 @@ class Walker(NumberWalker):
 
 
 def _length(value: Any) -> int | None:
-    """Of what `Seen` has: how many elements an array has, or bytes a text or a blob."""
+    """The number of elements of an array, or of bytes of a text or a blob, from what `Seen` has."""
     if isinstance(value, (str, bytes)):
         return len(value.encode() if isinstance(value, str) else value)
     return value if isinstance(value, int) else None

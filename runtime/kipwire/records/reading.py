@@ -89,7 +89,7 @@ def batches_in(
     max_batch_size: int | None = None,
     file: str | None = None,
 ) -> Iterator[RecordBatch]:
-    """The batches from `start` to `end` of what `take` gives bytes of, by position and size."""
+    """The batches from `start` to `end`; `take` gives bytes by position and size."""
     forms, readers = _by_magic(magic_2)
     number = 0
     while end - start >= SIZE_END:

@@ -71,7 +71,7 @@ def test_several_samples_are_taken_together(tmp_path: Path) -> None:
     assert again == result
 
 
-def test_messages_that_cannot_be_decoded_are_counted_and_told(tmp_path: Path) -> None:
+def test_messages_that_cannot_be_decoded_are_counted_and_reported(tmp_path: Path) -> None:
     good, bad = captured("MetadataResponse")[:2]
     damaged = bad[1][:-1] + b"\xff"
     folder = capture_of(tmp_path / "capture", [good, (bad[0], damaged), ({**good[0], "api_version": 99}, good[1])])
@@ -85,7 +85,7 @@ def test_messages_that_cannot_be_decoded_are_counted_and_told(tmp_path: Path) ->
         f"{lines}:1",
     ]
     text = run(METADATA, "--version", 13, "--samples", folder, lines).stdout
-    assert "3 messages could not be decoded and counted:" in text
+    assert "not in the figures: 3 messages that cannot be decoded" in text
     assert f"{lines}:1: MetadataResponse v13: message: the key 'throttleTimeMs' is missing" in text
 
 
@@ -98,12 +98,12 @@ def test_undecodable_messages_beyond_the_first_are_still_counted(tmp_path: Path)
     assert "and 995 more" in run(METADATA, "--version", 13, "--samples", lines).stdout
 
 
-def test_samples_without_a_message_are_an_error_that_tells_why(tmp_path: Path) -> None:
+def test_samples_without_a_message_are_an_error_with_a_reason(tmp_path: Path) -> None:
     lines = tmp_path / "lines.jsonl"
     lines.write_text("{}\n{}\n")
     done = run(METADATA, "--version", 13, "--samples", lines)
     assert done.exit_code == 2
-    assert "2 messages could not be decoded" in done.stderr
+    assert "not in the figures: 2 messages that cannot be decoded" in done.stderr
     assert "the samples have no MetadataResponse that can be decoded (0 other frames)" in done.stderr
 
 
@@ -120,8 +120,8 @@ LINE = json.dumps(MetadataResponse().to_json()).encode()
         (METADATA, b'{"version": "1", "message": {}}', 'FILE:1: "version" must be a whole number from'),
         (METADATA, b"\0\0\0\1\0", "FILE: such samples contain only requests, since a response does not say what it is"),
         (FETCH_REQUEST, b"\0\0\0\1\0\0\0", "FILE: byte 5: the file ends within the size of a frame"),
-        (FETCH_REQUEST, b"\0\0\0\1\0\0\0\0\2\0", "FILE: byte 5: a frame of 2 bytes starts here, but only 1 are left"),
-        (FETCH_REQUEST, b"\x7f\xff\xff\xff\0\1", "FILE: byte 0: a frame of 2147483647 bytes starts here, but only 2"),
+        (FETCH_REQUEST, b"\0\0\0\1\0\0\0\0\2\0", "FILE: byte 5: a frame of 2 bytes starts here, but only 1 is left"),
+        (FETCH_REQUEST, b"\x7f\xff\xff\xff\0\1", "but only 2 are left; is this a file of request frames?"),
         (FETCH_REQUEST, b"\xff\xff\xff\xff", "FILE: byte 0: a frame cannot have -1 bytes"),
         (FETCH_REQUEST, gzip.compress(bytes(100))[:-20], "FILE: damaged gzip file: "),
         (FETCH_REQUEST, b"\x1f\x8b\x08\x00" + b"\xff" * 20, "FILE: damaged gzip file: "),

@@ -236,7 +236,7 @@ def test_counts_of_different_messages_do_not_mix() -> None:
         IntegerCounts.of("int32", [1]).merged(IntegerCounts.of("int64", [1]))
 
 
-def test_a_value_out_of_range_is_told_with_its_field() -> None:
+def test_a_value_out_of_range_is_reported_with_its_field() -> None:
     with pytest.raises(ValueError, match="MetadataResponse: ControllerId: 2147483648 is out of range for int32"):
         count(MetadataResponse(controller_id=2**31)).to_plain()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -127,12 +128,24 @@ def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path) -> None:
             "'not-a-name' is not a valid name for a Python package",
         ),
         (["generate", "my_protocol", "my_protocol", "--package", "a"], "--package is for one package"),
-        (["generate", "my_protocol", "--out", "my_protocol/FooRequest.json"], "FooRequest.json"),
-        (["check"], "give a folder of specs"),
-        (["generate"], "give a folder of specs"),
-        (["rules", "no-such-rule"], "unknown rule no-such-rule"),
+        (["generate", "my_protocol/FooRequest.json"], "is not a folder of specs; give the folder that it is in"),
+        (
+            ["generate", "my_protocol", "--out", "my_protocol/FooRequest.json"],
+            "my_protocol/FooRequest.json: is a file; a folder is needed",
+        ),
+        (["check"], "there are no specs in schemas/; give a folder of specs"),
+        (["generate"], "there are no specs in schemas/; give a folder of specs"),
+        (["rules", "no-such-rule"], "no rule is named no-such-rule; see kipgen rules --brief"),
+        (["rules", "duplicate-tga"], "no rule is named duplicate-tga; did you mean duplicate-tag?"),
+        (["rules", "field-remved"], "no rule is named field-remved; did you mean field-removed?"),
         (["new", "lower"], "'lower' is not a valid message name"),
         (["new", "Foo", "--type", "message"], "'message' is not a message type"),
+        (["new", "FooRequest"], "Request and Response are added to the name; write Foo, not FooRequest"),
+        (
+            ["new", "FooKey", "--type", "coordinator-value"],
+            "Key and Value are added to the name; write Foo, not FooKey",
+        ),
+        (["new", "Foo", "--out", "my_protocol/FooRequest.json"], "FooRequest.json: is a file; a folder is needed"),
         (["explode"], "No such command"),
     ],
 )
@@ -149,7 +162,29 @@ def test_a_command_that_cannot_be_carried_out_says_why(
     assert said in done.stderr
 
 
-def test_a_refusal_of_the_real_command_is_no_traceback(tmp_path: Path) -> None:
+def test_two_folders_never_become_one_package(
+    specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(specs, tmp_path / "other" / specs.name)
+    arguments = ("generate", specs.name, f"other/{specs.name}")
+    done = command_line.call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert done.returncode == 2
+    expected = (
+        "my_protocol and other/my_protocol would both become the package my_protocol; generate one with --package"
+    )
+    assert done.stderr == f"kipgen: {expected}\n"
+    assert not (tmp_path / "generated").exists()
+
+
+def test_the_way_to_a_file_that_cannot_be_written_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("inspect", "ApiVersionsRequest", "3", "02610262 00", "--html", "pages/today.html")
+    done = command_line.call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert (done.returncode, done.stderr) == (2, "kipgen: pages/today.html: the folder pages does not exist\n")
+
+
+def test_a_refusal_of_the_real_command_is_not_a_traceback(tmp_path: Path) -> None:
     done = kipgen("generate", "missing", folder=tmp_path)
     assert done.returncode == 2
     assert "missing is not a folder of specs" in done.stderr

@@ -216,7 +216,7 @@ def test_every_reader_of_files_has_a_bound(
     assert (done.returncode, "longer than 20 bytes" in done.stderr) == (2, True)
 
 
-def test_revisions_with_files_that_are_no_specs_are_bounded(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_revisions_with_files_that_are_not_specs_are_bounded(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands = (
         ["init", "-q"],
         ["add", "."],

@@ -111,7 +111,7 @@ def test_ctrl_c_ends_it_without_a_word(watching: _Watch) -> None:
     assert watching.lines.empty()
 
 
-def test_path_that_is_not_there_is_no_reason_to_wait(tmp_path: Path) -> None:
+def test_missing_path_is_not_waited_for(tmp_path: Path) -> None:
     watch = _Watch("missing", folder=tmp_path)
     assert watch.process.wait(timeout=_SECONDS) == 2
     assert "missing does not exist" in watch.line_with("kipgen:")

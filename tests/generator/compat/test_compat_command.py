@@ -164,7 +164,7 @@ def test_what_is_allowed_with_a_reason_does_not_fail(here: Path) -> None:
 @pytest.mark.parametrize(
     "allowance", ["field-removed:Probe.Alpha=x", "field-added:Probe.Beta=x", "field-removed:Probe=x"]
 )
-def test_allowance_of_something_else_is_no_use_and_is_said_to_be(allowance: str) -> None:
+def test_allowance_of_something_else_is_reported_as_useless(allowance: str) -> None:
     done = _kipgen(*_specs(spec(ALPHA, BETA), spec(ALPHA)), "--allow", allowance)
     assert done.exit_code == 1
     assert f"allowed, but not found: {allowance.removesuffix('=x')}; remove the allowance" in done.stderr
@@ -173,7 +173,7 @@ def test_allowance_of_something_else_is_no_use_and_is_said_to_be(allowance: str)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--against", "HEAD"], "give a folder of specs; schemas/ contains none"),
+        (["--against", "HEAD"], "there are no specs in schemas/; give a folder of specs"),
         (["old.json"], "give two files or folders, the old one first, or --against REVISION"),
         (["old.json", "new.json", "new.json"], "give two files or folders"),
         (["old.json", "missing.json"], "missing.json:1:1: unreadable"),

@@ -22,18 +22,18 @@ from kipwire.testing import messages
 from tests.support.places import LAYOUTS
 from tests.support.spec_package import classes_of
 from tests.support.subjects.compat_changes import (
-    _REFUSED,
-    _VERDICTS,
-    _compare,
-    _field,
-    _write,
+    REFUSED,
+    VERDICTS,
+    compare_texts,
+    plain_field,
+    write_revisions,
 )
 
 # Beside the bytes
 
 
 _KEPT = {
-    **{row: (old, new) for row, (verdict, old, new) in _VERDICTS.items() if verdict != _REFUSED},
+    **{row: (old, new) for row, (verdict, old, new) in VERDICTS.items() if verdict != REFUSED},
     **{
         f"rule {rule.id}": (rule.bad.old[0], rule.bad.new[0])
         for rule in ALL
@@ -65,7 +65,7 @@ def _check_read_alike(writer: Any, reader: Any) -> None:
 
 
 _BROKEN = {
-    **{row: (old, new) for row, (verdict, old, new) in _VERDICTS.items() if verdict == _REFUSED},
+    **{row: (old, new) for row, (verdict, old, new) in VERDICTS.items() if verdict == REFUSED},
     **{f"rule {rule.id}": (rule.bad.old[0], rule.bad.new[0]) for rule in ALL if rule.severity == "wire"},
 }
 _ABOUT_OTHER_THINGS = {
@@ -82,7 +82,7 @@ _ABOUT_OTHER_THINGS = {
 @pytest.mark.parametrize("row", _BROKEN)
 def test_what_is_refused_breaks_a_message_or_is_about_more_than_its_bytes(row: str, tmp_path: Path) -> None:
     old, new = _BROKEN[row]
-    serious = [found for found in _compare(tmp_path / "specs", old, new) if found.severity == "wire"]
+    serious = [found for found in compare_texts(tmp_path / "specs", old, new) if found.severity == "wire"]
     if row == "reserved tag used again" or {found.rule.id for found in serious} <= _ABOUT_OTHER_THINGS.keys():
         return
     name = "".join(letter if letter.isalnum() else "_" for letter in row)
@@ -107,7 +107,7 @@ def _is_read_otherwise(first: Any, second: Any, message: Any) -> bool:
 
 
 def test_change_of_many_versions_is_one_finding_with_its_versions_and_place(tmp_path: Path) -> None:
-    (found,) = _compare(tmp_path, spec(), spec(_field("Alpha", "int64")))
+    (found,) = compare_texts(tmp_path, spec(), spec(plain_field("Alpha", "int64")))
     assert (found.path, found.text) == ("Probe.Alpha", "type int32 became int64 (versions 0-3)")
     assert (Path(found.location.file).name, found.location.line, found.location.column) == ("0.json", 5, 31)
     assert found.location.file.startswith(str(tmp_path / "new"))
@@ -115,17 +115,19 @@ def test_change_of_many_versions_is_one_finding_with_its_versions_and_place(tmp_
 
 
 def test_change_of_a_common_struct_is_one_finding_however_often_it_is_used(tmp_path: Path) -> None:
-    fields = _field("Alpha", "Shared"), _field("Beta", "[]Shared")
+    fields = plain_field("Alpha", "Shared"), plain_field("Beta", "[]Shared")
     common = '{"name": "Shared", "versions": "0+", "fields": [{"name": "Leaf", "type": "%s", "versions": "0+"}]}'
-    (found,) = _compare(tmp_path, spec(*fields, common=(common % "int8",)), spec(*fields, common=(common % "int16",)))
+    (found,) = compare_texts(
+        tmp_path, spec(*fields, common=(common % "int8",)), spec(*fields, common=(common % "int16",))
+    )
     assert (found.rule.id, found.path) == ("type-changed", "Probe.Shared.Leaf")
 
 
 def test_reorder_names_the_field_that_moved_and_its_neighbours(tmp_path: Path) -> None:
     names = ("Alpha", "Beta", "Gamma", "Delta")
-    old = spec(*(_field(name, "int32") for name in names))
-    new = spec(*(_field(name, "int32") for name in ("Delta", "Alpha", "Beta", "Gamma")))
-    (found,) = _compare(tmp_path, old, new)
+    old = spec(*(plain_field(name, "int32") for name in names))
+    new = spec(*(plain_field(name, "int32") for name in ("Delta", "Alpha", "Beta", "Gamma")))
+    (found,) = compare_texts(tmp_path, old, new)
     assert (found.rule.id, found.path, found.change) == (
         "field-moved",
         "Probe.Delta",
@@ -133,40 +135,40 @@ def test_reorder_names_the_field_that_moved_and_its_neighbours(tmp_path: Path) -
     )
 
 
-def test_rename_beside_a_removed_field_is_told_apart_by_the_forms(tmp_path: Path) -> None:
-    old = spec(_field("Alpha", "int32"), _field("Beta", "string"), _field("Gamma", "int8"))
-    new = spec(_field("Alpha", "int32"), _field("Delta", "int8"))
-    found = {(one.rule.id, one.path) for one in _compare(tmp_path, old, new)}
+def test_rename_beside_a_removed_field_is_distinguished_by_the_forms(tmp_path: Path) -> None:
+    old = spec(plain_field("Alpha", "int32"), plain_field("Beta", "string"), plain_field("Gamma", "int8"))
+    new = spec(plain_field("Alpha", "int32"), plain_field("Delta", "int8"))
+    found = {(one.rule.id, one.path) for one in compare_texts(tmp_path, old, new)}
     assert found == {("field-removed", "Probe.Beta"), ("field-renamed", "Probe.Delta")}
 
 
 def test_flexible_versions_are_one_finding_and_hide_no_other(tmp_path: Path) -> None:
-    old = spec(_field("Alpha", "string"), _field("Beta", "string"), flexible="none")
-    new = spec(_field("Alpha", "string"), _field("Beta", "bytes"), flexible="2+")
-    found = [(one.rule.id, one.path, sorted(one.versions)) for one in _compare(tmp_path, old, new)]
+    old = spec(plain_field("Alpha", "string"), plain_field("Beta", "string"), flexible="none")
+    new = spec(plain_field("Alpha", "string"), plain_field("Beta", "bytes"), flexible="2+")
+    found = [(one.rule.id, one.path, sorted(one.versions)) for one in compare_texts(tmp_path, old, new)]
     assert found == [("flexible-versions-changed", "Probe", [2, 3]), ("type-changed", "Probe.Beta", [0, 1, 2, 3])]
 
 
 def test_unstable_version_may_change_in_request_and_response(tmp_path: Path) -> None:
     def pair(beta: str, unstable: bool = True) -> tuple[str, ...]:
         more = '"apiKey": 900' + (', "latestVersionUnstable": true' if unstable else "")
-        request = spec(ALPHA, _field("Beta", "int32", beta), name="ProbeRequest", type_="request", more=more)
+        request = spec(ALPHA, plain_field("Beta", "int32", beta), name="ProbeRequest", type_="request", more=more)
         response = spec(
-            ALPHA, _field("Beta", "int32", beta), name="ProbeResponse", type_="response", more='"apiKey": 900'
+            ALPHA, plain_field("Beta", "int32", beta), name="ProbeResponse", type_="response", more='"apiKey": 900'
         )
         return request, response
 
-    found = compare_paths(*_write(tmp_path / "a", Revisions(pair("4+"), pair("3+")))).findings
+    found = compare_paths(*write_revisions(tmp_path / "a", Revisions(pair("4+"), pair("3+")))).findings
     assert [(one.rule.id, one.severity) for one in found] == [("field-added", "notice")] * 2
-    found = compare_paths(*_write(tmp_path / "b", Revisions(pair("4+"), pair("2+")))).findings
+    found = compare_paths(*write_revisions(tmp_path / "b", Revisions(pair("4+"), pair("2+")))).findings
     assert [(one.rule.id, one.severity) for one in found] == [("field-added", "wire")] * 2
-    found = compare_paths(*_write(tmp_path / "c", Revisions(pair("4+", unstable=False), pair("3+")))).findings
+    found = compare_paths(*write_revisions(tmp_path / "c", Revisions(pair("4+", unstable=False), pair("3+")))).findings
     assert ("field-added", "wire") in {(one.rule.id, one.severity) for one in found}
 
 
 def test_message_that_is_new_is_fine_and_one_that_is_gone_is_not(tmp_path: Path) -> None:
     revisions = Revisions((spec(), spec(name="Other")), (spec(), spec(name="Another")))
-    (found,) = compare_paths(*_write(tmp_path, revisions)).findings
+    (found,) = compare_paths(*write_revisions(tmp_path, revisions)).findings
     assert (found.rule.id, found.path, found.location.line) == ("message-removed", "Other", 1)
     assert found.location.file == str(tmp_path / "new" / "1.json")
 
@@ -174,8 +176,8 @@ def test_message_that_is_new_is_fine_and_one_that_is_gone_is_not(tmp_path: Path)
 def test_renamed_request_is_known_by_its_api_key(tmp_path: Path) -> None:
     other = spec(name="OtherRequest", type_="request", more='"apiKey": 901')
     old = spec(name="ProbeRequest", type_="request", more='"apiKey": 900')
-    new = spec(_field("Alpha", "int8"), name="TrialRequest", type_="request", more='"apiKey": 900')
-    found = compare_paths(*_write(tmp_path, Revisions((old, other), (new, other)))).findings
+    new = spec(plain_field("Alpha", "int8"), name="TrialRequest", type_="request", more='"apiKey": 900')
+    found = compare_paths(*write_revisions(tmp_path, Revisions((old, other), (new, other)))).findings
     assert [one.rule.id for one in found] == ["message-renamed", "type-changed"]
 
 
@@ -185,21 +187,21 @@ def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
 
     bits = ', "bits": [{"name": "Kind", "bits": "%s"}, {"name": "IsLast", "bits": "4"}]'
     parts = (
-        _field("Length", "int32", more=', "sizeOf": "rest"'),
-        _field("Magic", "int8", more=', "constant": "version"'),
-        _field("Crc", "uint32", more=', "checksum": {"algorithm": "crc32", "from": "Attributes"}'),
-        _field("Attributes", "int8", more=bits % "0-2"),
-        _field("Key", "bytes", more=', "size": "varint"'),
+        plain_field("Length", "int32", more=', "sizeOf": "rest"'),
+        plain_field("Magic", "int8", more=', "constant": "version"'),
+        plain_field("Crc", "uint32", more=', "checksum": {"algorithm": "crc32", "from": "Attributes"}'),
+        plain_field("Attributes", "int8", more=bits % "0-2"),
+        plain_field("Key", "bytes", more=', "size": "varint"'),
     )
     changed = (
-        _field("Length", "int32", more=', "sizeOf": "rest", "encoding": "packed32"'),
-        _field("Magic", "int8", more=', "constant": "7"'),
-        _field("Crc", "uint32", more=', "checksum": {"algorithm": "crc32c", "from": "Attributes"}'),
-        _field("Attributes", "int8", more=bits % "0-3"),
-        _field("Key", "bytes", more=', "size": "int32"'),
+        plain_field("Length", "int32", more=', "sizeOf": "rest", "encoding": "packed32"'),
+        plain_field("Magic", "int8", more=', "constant": "7"'),
+        plain_field("Crc", "uint32", more=', "checksum": {"algorithm": "crc32c", "from": "Attributes"}'),
+        plain_field("Attributes", "int8", more=bits % "0-3"),
+        plain_field("Key", "bytes", more=', "size": "int32"'),
     )
-    assert _compare(tmp_path / "same", layout(*parts), layout(*parts)) == ()
-    found = {(one.rule.id, one.path) for one in _compare(tmp_path / "changed", layout(*parts), layout(*changed))}
+    assert compare_texts(tmp_path / "same", layout(*parts), layout(*parts)) == ()
+    found = {(one.rule.id, one.path) for one in compare_texts(tmp_path / "changed", layout(*parts), layout(*changed))}
     assert found == {
         ("encoding-changed", "Probe.Length"),
         ("part-changed", "Probe.Magic"),
@@ -208,7 +210,7 @@ def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
         ("part-changed", "Probe.Key"),
     }
     renamed = tuple(part.replace("IsLast", "IsFinal").replace("Attributes", "Flags") for part in parts)
-    found = {(one.rule.id, one.path) for one in _compare(tmp_path / "renamed", layout(*parts), layout(*renamed))}
+    found = {(one.rule.id, one.path) for one in compare_texts(tmp_path / "renamed", layout(*parts), layout(*renamed))}
     assert found == {("field-renamed", "Probe.Flags"), ("field-renamed", "Probe.Flags.IsFinal")}
 
 

@@ -147,7 +147,7 @@ def test_package_that_the_revision_does_not_have_is_all_new(specs: Path) -> None
 
 
 @pytest.mark.parametrize("revision", ["no-such-branch", "--help", "HEAD~9", ""])
-def test_revision_that_is_none_is_named(revision: str, specs: Path) -> None:
+def test_unknown_revision_is_named(revision: str, specs: Path) -> None:
     _commit(specs, spec())
     with pytest.raises(GitError, match="has no revision"):
         compare_with_commit(specs, revision)
@@ -160,13 +160,13 @@ def test_variables_of_a_git_hook_do_not_lead_astray(specs: Path, monkeypatch: py
     assert _found(specs) == []
 
 
-def test_folder_outside_any_repository_is_told_so(tmp_path: Path) -> None:
+def test_folder_outside_any_repository_is_reported(tmp_path: Path) -> None:
     (tmp_path / "Probe.json").write_text(spec())
     with pytest.raises(GitError, match="not a git repository"):
         compare_with_commit(tmp_path, "HEAD")
 
 
-def test_shallow_clone_is_told_of(specs: Path, tmp_path: Path) -> None:
+def test_shallow_clone_is_reported(specs: Path, tmp_path: Path) -> None:
     _commit(specs, spec(ALPHA, _tagged("Beta", 0)))
     _commit(specs, spec())
     _git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{tmp_path}", str(tmp_path / "clone"))

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from kipgen.commands.compat.rules import CompatRule
 
 from tests.support.subjects.compat_changes import (
-    _VERDICTS,
-    _compare,
-    _write,
+    VERDICTS,
+    compare_texts,
+    write_revisions,
 )
 
 # Every rule by itself
@@ -25,12 +25,12 @@ from tests.support.subjects.compat_changes import (
 
 @pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
 def test_bad_example_is_found_by_just_that_rule_and_good_one_breaks_nothing(rule: CompatRule, tmp_path: Path) -> None:
-    found = compare_paths(*_write(tmp_path / "bad", rule.bad)).findings
+    found = compare_paths(*write_revisions(tmp_path / "bad", rule.bad)).findings
     serious = {finding.rule.id for finding in found if finding.severity != "notice"}
     assert rule.id in {finding.rule.id for finding in found}
     assert serious <= {rule.id}
     assert all(finding.severity == rule.severity for finding in found if finding.rule is rule)
-    good = compare_paths(*_write(tmp_path / "good", rule.good)).findings
+    good = compare_paths(*write_revisions(tmp_path / "good", rule.good)).findings
     assert rule.id not in {finding.rule.id for finding in good}
     assert {finding.severity for finding in good} <= {"notice"}
 
@@ -45,9 +45,9 @@ def test_rules_have_ids_of_their_own_and_say_what_breaks_and_what_to_do() -> Non
         assert not rule.breaks.endswith(".")
 
 
-@pytest.mark.parametrize("row", _VERDICTS)
+@pytest.mark.parametrize("row", VERDICTS)
 def test_verdict(row: str, tmp_path: Path) -> None:
-    expected, old, new = _VERDICTS[row]
-    found = _compare(tmp_path, old, new)
+    expected, old, new = VERDICTS[row]
+    found = compare_texts(tmp_path, old, new)
     severities = [severity for severity in ("wire", "source", "notice") if severity in {one.severity for one in found}]
     assert (severities[0] if severities else None) == expected, [str(one.text) for one in found]

@@ -28,7 +28,7 @@ from tests.support.subjects.drifting_specs import (
 pytestmark = pytest.mark.same_without_kernel
 
 
-def test_comments_abouts_and_defaults_spelt_out_are_no_drift(tmp_path: Path) -> None:
+def test_comments_abouts_and_defaults_spelt_out_are_not_drift(tmp_path: Path) -> None:
     spelt_out = KAFKA.replace(DEPTH, DEPTH + ', "ignorable": false, "default": "0x0", "nullableVersions": "none"')
     assert spelt_out != KAFKA
     assert differences(package(tmp_path, Colour=OURS), jar(tmp_path, spelt_out)) == []
@@ -79,7 +79,7 @@ def served(text: str, valid: str, versions: str) -> str:
     return text.replace('"validVersions": "0-1"', f'"validVersions": "{valid}",\n  "servedVersions": "{versions}"')
 
 
-def test_versions_that_the_release_no_longer_has_are_no_drift(tmp_path: Path) -> None:
+def test_versions_that_the_release_no_longer_has_are_not_drift(tmp_path: Path) -> None:
     ours = served(OURS, "0-3", "2+").replace('{ "name": "Name"', OLD_FIELD + '{ "name": "Name"')
     ours = ours.replace('"red"', '"red", "nullableVersions": "0-1"').replace(
         '"1+",\n', '"1+", "deprecatedVersions": "0-1",\n'
@@ -154,7 +154,7 @@ def with_new_fields() -> str:
     return KAFKA.replace(DEPTH, before + DEPTH).replace('another." }\n    ]}', f'another." }}\n    {after}]}}')
 
 
-def test_a_field_that_the_specs_lack_is_told_once_with_its_place_in_the_jar(tmp_path: Path) -> None:
+def test_a_field_that_the_specs_lack_is_reported_once_with_its_place_in_the_jar(tmp_path: Path) -> None:
     release = jar(tmp_path, with_new_fields())
     found = drifted(package(tmp_path, Colour=OURS), release)
     assert [(one.path, one.fact, one.ours) for one in found] == [
@@ -194,7 +194,7 @@ def test_what_is_written_keeps_line_ends_and_comments_where_they_are(line_end: s
     assert '{ "name": "Hue", "versions": "0+", "fields": []}' in after
 
 
-def test_other_order_and_what_only_ours_has_are_told_and_stay(tmp_path: Path) -> None:
+def test_other_order_and_what_only_ours_has_are_reported_and_stay(tmp_path: Path) -> None:
     colour = json.loads(KAFKA)
     colour["fields"].reverse()
     del colour["fields"][0]["fields"][0]

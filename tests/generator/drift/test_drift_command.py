@@ -81,14 +81,14 @@ def twice(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda folder: folder / "missing.jar", "missing.jar: cannot be read as a jar: No such file"),
+        (lambda folder: folder / "missing.jar", "No such file or directory; give a jar of Kafka, such as "),
         (lambda folder: broken_jar(folder, b""), "broken.jar: cannot be read as a jar"),
         (lambda folder: broken_jar(folder, b"PK\5\6" + b"\xff" * 18), "broken.jar: cannot be read as a jar"),
         (truncated, "broken.jar: cannot be read as a jar"),
         (with_bad_checksum, "broken.jar: cannot be read as a jar: Bad CRC-32"),
         (bomb, "0.json: the specs are larger than those of any Kafka release"),
-        (twice, "1.json: ColourRequest is also in "),
-        (lambda folder: jar(folder), "no message specs inside"),
+        (twice, "0.json; give the jars of one release, each once"),
+        (lambda folder: jar(folder), "no message specs inside; give a jar of Kafka, such as "),
         (lambda folder: jar(folder, "{"), "0.json:1:2: syntax: "),
         (
             lambda folder: jar(folder, '{"name": "\udcff"}'.encode("utf-8", "surrogatepass").decode("latin-1")),

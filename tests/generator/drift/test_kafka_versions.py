@@ -170,7 +170,7 @@ def specs_in(jar: Path) -> Iterator[MessageSpec]:
 
 
 def form(spec: MessageSpec, version: int) -> tuple[object, ...]:
-    """What stands on the wire, names apart."""
+    """What is on the wire, without names."""
     items = wire_items(resolve(spec, version))
     tagged = tuple((item.tag, wire_form((item,))) for item in items.tagged)
     return *wire_form(items.plain), items.flexible, ("tags", tagged)

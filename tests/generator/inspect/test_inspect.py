@@ -1,4 +1,4 @@
-"""Inspecting: every byte has one meaning, faults show what was read before them, and all of it can be looked at."""
+"""Inspecting: every byte has one meaning, errors show what was read before them, and all of it can be looked at."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def element(inspection: Inspection, path: str, role: str = "value") -> tuple[str
 def assert_without_gaps(inspection: Inspection) -> None:
     ends = [0, *(piece.end for piece in inspection.pieces)]
     assert [piece.start for piece in inspection.pieces] == ends[:-1]
-    if inspection.fault is None:
+    if inspection.error is None:
         assert ends[-1] == len(inspection.data)
 
 
@@ -44,7 +44,7 @@ def test_every_byte_of_every_golden_message_has_one_meaning(name: str) -> None:
         if message == name:
             for line in lines:
                 inspection = inspect_message(kafka_messages.message(name, version), bytes.fromhex(line["hex"]))
-                assert inspection.fault is None
+                assert inspection.error is None
                 assert_without_gaps(inspection)
                 unknown = [it.value for it in inspection.pieces if it.role == "unknown" and isinstance(it.value, bytes)]
                 assert sorted(unknown) == sorted(bytes.fromhex(it["hex"]) for it in line.get("unknown", ()))
@@ -62,7 +62,7 @@ def test_values_are_those_that_decoding_gives() -> None:
     assert values["topics[0].topic_id"] == message.topics[0].topic_id
 
 
-def test_types_tell_compact_from_classic() -> None:
+def test_types_distinguish_compact_from_classic() -> None:
     flexible = inspected(broker_message().encode())
     assert element(flexible, "brokers", "count") == ("compact count", 1)
     assert element(flexible, "brokers[0].host", "length") == ("compact string length", 9)
@@ -71,13 +71,13 @@ def test_types_tell_compact_from_classic() -> None:
     assert element(flexible, "", "tags") == ("tag count", 0)
     old = kafka_messages.message("MetadataResponse", 1)
     classic = inspect_message(old, bytes.fromhex("00000001 00000001 0001 61 00002384 ffff 00000001 00000000"))
-    assert classic.fault is None
+    assert classic.error is None
     assert element(classic, "brokers", "count") == ("count int32", 1)
     assert element(classic, "brokers[0].host", "length") == ("string length int16", 1)
     assert element(classic, "brokers[0].rack", "length") == ("string length int16", None)
 
 
-def test_tagged_fields_known_and_unknown_are_told_apart() -> None:
+def test_tagged_fields_known_and_unknown_are_distinguished() -> None:
     message = ApiVersionsResponse(finalized_features_epoch=42)
     message.unknown_tagged_fields = {200: b"new"}
     inspection = inspect_message(ApiVersionsResponse, message.encode())
@@ -89,10 +89,10 @@ def test_tagged_fields_known_and_unknown_are_told_apart() -> None:
     assert element(inspection, "<tag 200>", "unknown") == ("unknown tagged field", b"new")
 
 
-def test_types_tell_encodings_and_markers(encodings_package: str) -> None:
+def test_types_show_encodings_and_markers(encodings_package: str) -> None:
     cls = __import__(encodings_package).message("Odd", 0)
     inspection = inspect_message(cls, bytes.fromhex("03 00000007 01 05 00 01 00 03 01 06 00"))
-    assert inspection.fault is None
+    assert inspection.error is None
     assert element(inspection, "zigzag") == ("int32 packed32", -2)
     assert element(inspection, "narrow") == ("int64 fixed32", 7)
     assert element(inspection, "cursor", "marker") == ("marker int8", 1)
@@ -101,7 +101,7 @@ def test_types_tell_encodings_and_markers(encodings_package: str) -> None:
     assert element(inspection, "late.at") == ("int8", 6)
 
 
-# Faults.
+# Errors.
 
 
 def test_a_message_cut_anywhere_shows_all_that_was_read() -> None:
@@ -109,46 +109,46 @@ def test_a_message_cut_anywhere_shows_all_that_was_read() -> None:
     whole = inspected(data).pieces
     for size in range(len(data)):
         inspection = inspected(data[:size])
-        assert inspection.fault is not None
+        assert inspection.error is not None
         assert inspection.pieces == whole[: len(inspection.pieces)]
         following = whole[len(inspection.pieces)]
         assert following.end > size  # all that could be read was
         assert inspection.rest == following.start
 
 
-GOLDEN_FAULTS = [
+GOLDEN_ERRORS = [
     line for line in golden_data.lines("negative") if line["version"] in kafka_messages.versions(line["message"])
 ]
 
 
 @pytest.mark.parametrize("part", range(16))
-def test_faults_are_those_that_decoding_finds(part: int) -> None:
-    for line in GOLDEN_FAULTS[part::16]:
+def test_errors_are_those_that_decoding_finds(part: int) -> None:
+    for line in GOLDEN_ERRORS[part::16]:
         data, cls = bytes.fromhex(line["hex"]), kafka_messages.message(line["message"], line["version"])
         inspection = inspect_message(cls, data)
         try:
             cls.decode(data)
         except DecodeError as error:
-            assert inspection.fault is not None
-            assert str(inspection.fault) == str(error)
+            assert inspection.error is not None
+            assert str(inspection.error) == str(error)
             assert inspection.rest <= error.offset
         else:
-            assert inspection.fault is None
+            assert inspection.error is None
         assert_without_gaps(inspection)
         assert as_text(inspection)
         assert json.dumps(json_form(inspection), allow_nan=False)
 
 
-def test_text_shows_the_fault_and_the_bytes_from_there_on() -> None:
+def test_text_shows_the_error_and_the_bytes_from_there_on() -> None:
     data = broker_message().encode() + bytes(range(0x10, 0x24))
     end = len(data) - 20
     assert as_text(inspected(data))[-3:] == [
-        f"fault: MetadataResponse v12: message at byte {end}: 20 trailing bytes after the message",
+        f"error: MetadataResponse v12: message at byte {end}: 20 trailing bytes after the message",
         f"{end:>6}  10 11 12 13 14 15 16 17 18 19 1a 1b 1c 1d 1e 1f",
         f"{end + 16:>6}  20 21 22 23",
     ]
     assert as_text(inspected(data[:3]))[-2:] == [
-        "fault: MetadataResponse v12: throttle_time_ms at byte 0: need 4 bytes, but only 3 are left",
+        "error: MetadataResponse v12: throttle_time_ms at byte 0: need 4 bytes, but only 3 are left",
         "     0  00 00 00",
     ]
     assert as_text(inspected(data[:4]))[-1] == "the bytes end here"
@@ -157,9 +157,9 @@ def test_text_shows_the_fault_and_the_bytes_from_there_on() -> None:
 def test_bytes_of_a_broken_string_are_shown_from_its_start() -> None:
     data = broker_message("ab\0").encode().replace(b"ab\0", b"ab\xff")
     inspection = inspected(data)
-    assert inspection.fault is not None
+    assert inspection.error is not None
     start = data.index(b"ab")
-    assert (inspection.fault.offset, inspection.rest) == (start + 2, start)
+    assert (inspection.error.offset, inspection.rest) == (start + 2, start)
 
 
 # Frames.
@@ -183,7 +183,7 @@ def test_captured_frames_are_read_with_and_without_their_size() -> None:
     for line, frame in captured_frames():
         sized, bare = inspect_frame(line, frame), inspect_frame(line, frame[4:])
         for inspection in (sized, bare):
-            assert inspection.fault is None
+            assert inspection.error is None
             assert_without_gaps(inspection)
         assert element(sized, "size", "length") == ("frame size int32", line["len"])
         assert [(it.path, it.start + 4, it.value) for it in bare.pieces] == [
@@ -197,23 +197,23 @@ def test_requests_cut_short_are_still_recognised() -> None:
     for data in (frame, frame[4:]):
         for size in range(20, len(data)):
             inspection = inspect_request(kafka_messages.REGISTRY, data[:size])
-            assert inspection.fault is not None
+            assert inspection.error is not None
             assert inspection.message == "ApiVersionsRequest"
             assert (inspection.pieces[0].part == "frame") == (data is frame)
 
 
 @pytest.mark.parametrize(
-    ("frame", "fault"),
+    ("frame", "error"),
     [
         (b"\0\0\0\x18" + HEARTBEAT, "message at byte 24: the frame's size is 24, but 20 bytes follow it"),
         (b"\0\0\0\x14" + HEARTBEAT + b"\0\0", "message at byte 24: 2 trailing bytes after the frame of 20 bytes"),
         (HEARTBEAT + b"\0", "message at byte 20: 1 trailing byte after the message"),
     ],
 )
-def test_frames_of_another_size_than_they_say_are_at_fault(frame: bytes, fault: str) -> None:
+def test_frames_of_another_size_than_they_say_are_errors(frame: bytes, error: str) -> None:
     assert len(HEARTBEAT) == 20
     inspection = inspect_request(kafka_messages.REGISTRY, frame)
-    assert str(inspection.fault) == f"HeartbeatRequest v0: {fault}"
+    assert str(inspection.error) == f"HeartbeatRequest v0: {error}"
     assert element(inspection, "member_id") == ("string", "m")
 
 
@@ -221,17 +221,17 @@ def test_the_header_of_an_unknown_version_is_shown() -> None:
     inspection = inspect_request(kafka_messages.REGISTRY, bytes.fromhex("0003 0063 00000007 0001 61"))
     assert element(inspection, "request_api_version") == ("int16", 99)
     assert element(inspection, "client_id") == ("string", "a")
-    assert inspection.fault is not None
-    assert "no version 99 of MetadataRequest" in inspection.fault.reason
+    assert inspection.error is not None
+    assert "no version 99 of MetadataRequest" in inspection.error.reason
 
 
 @pytest.mark.parametrize("size", range(9))
-def test_fragments_of_a_header_are_a_fault(size: int) -> None:
+def test_fragments_of_a_header_are_an_error(size: int) -> None:
     for inspection in (
         inspect_request(kafka_messages.REGISTRY, HEARTBEAT[:size]),
         inspect_response(kafka_messages.REGISTRY, kafka_messages.response(12, 0), HEARTBEAT[: min(size, 5)]),
     ):
-        assert inspection.fault is not None
+        assert inspection.error is not None
         assert_without_gaps(inspection)
 
 
@@ -240,7 +240,7 @@ def test_fragments_of_a_header_are_a_fault(size: int) -> None:
 def test_a_refused_version_of_api_versions_is_shown_as_its_answer_is_in_version_0(version: int, size: bytes) -> None:
     frame = size + bytes.fromhex("00000007 0023 00000001 0012 0000 0005")
     inspection = inspect_response(kafka_messages.REGISTRY, kafka_messages.response(18, version), frame)
-    assert (inspection.message, inspection.version, inspection.fault) == ("ApiVersionsResponse", 0, None)
+    assert (inspection.message, inspection.version, inspection.error) == ("ApiVersionsResponse", 0, None)
     assert element(inspection, "api_keys[0].max_version") == ("int16", 5)
 
 
@@ -250,5 +250,5 @@ def test_packages_with_headers_of_their_own_use_them() -> None:
     body = proposals.message("FooRequest", 9)()
     frame = proposals.REGISTRY.encode_request(body, correlation_id=7, client_id="me")
     inspection = inspect_request(proposals.REGISTRY, frame)
-    assert inspection.fault is None
+    assert inspection.error is None
     assert element(inspection, "client_id", "length") == ("compact string length", 2)  # classic in Kafka's own header

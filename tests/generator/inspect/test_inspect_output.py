@@ -119,12 +119,12 @@ def test_page_has_every_byte_and_a_row_for_every_piece() -> None:
         pieces = [int(row["data-f"] or "") for row in parsed.rows("piece")]
         assert pieces == list(range(len(inspection.pieces)))
         assert [row["data-path"] for row in parsed.rows("struct")] == ["brokers[0]"]
-        assert len(parsed.rows("rest")) == (inspection.fault is not None)
+        assert len(parsed.rows("rest")) == (inspection.error is not None)
         assert all(a <= b for (a, _), (b, _) in pairwise(parsed.dump))
 
 
 def test_page_of_a_long_message_has_an_end() -> None:
-    """Of many elements, of one long element, and of a fault after the end."""
+    """Of many elements, of one long element, and of an error after the end."""
     cls: Any = kafka_messages.message("DescribeTopicPartitionsRequest", 0)
     with_blob: Any = kafka_messages.message("SaslAuthenticateRequest", 2)
     many = cls(topics=[TopicRequest(name="a")] * 20_000).encode()
@@ -146,7 +146,7 @@ def test_page_of_a_long_message_has_an_end() -> None:
         shown = bytes.fromhex("".join(part for _, part in parsed.dump))
         assert inspection.data.startswith(shown) and len(shown) <= 2**16
         assert len(parsed.rows("piece")) <= 10_000
-        assert len(parsed.rows("rest")) == 1 + (inspection.fault is not None)
+        assert len(parsed.rows("rest")) == 1 + (inspection.error is not None)
 
 
 def test_page_groups_the_fields_of_nested_structs() -> None:
@@ -222,7 +222,7 @@ def test_hex_text_as_tools_print_it_is_understood(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0a1", "0g", "0a-1b", "zz", "\u0660\u0660"])
-def test_what_is_no_hex_text_is_refused(text: str) -> None:
+def test_what_is_not_hex_text_is_refused(text: str) -> None:
     assert parse_hex(text) is None
 
 
@@ -251,7 +251,7 @@ def test_frames_by_api_name_and_number(tmp_path: Path) -> None:
     assert kipgen("--response", 12, 0, "00000006 00000007 0019", folder=tmp_path).stdout == by_name.stdout
 
 
-def test_json_and_page_of_bytes_at_fault_exit_1(tmp_path: Path) -> None:
+def test_json_and_page_of_wrong_bytes_exit_1(tmp_path: Path) -> None:
     done = kipgen("HeartbeatResponse", 0, "001900", "--json", folder=tmp_path)
     assert done.returncode == 1
     form = json.loads(done.stdout)
@@ -259,7 +259,7 @@ def test_json_and_page_of_bytes_at_fault_exit_1(tmp_path: Path) -> None:
     assert form["error"]["reason"] == "1 trailing byte after the message"
     done = kipgen("HeartbeatResponse", 0, "001900", "--html", "page.html", folder=tmp_path)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"fault: HeartbeatResponse v0: message at byte 2: 1 trailing byte" in done.stderr
+    assert b"error: HeartbeatResponse v0: message at byte 2: 1 trailing byte" in done.stderr
     assert "trailing byte after the message" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
@@ -302,7 +302,10 @@ def test_a_package_in_the_current_directory_is_found(encodings_package: str, tmp
         (["--request", "--response", "Metadata", "1"], "give one of --request and --response"),
         (["--request", "--package", "no_such_package"], "no_such_package: cannot be imported (No module named"),
         (["--request", "--package", "json"], "json: is not a package that kipgen generated"),
-        (["--request", "--package", ".json"], "'.json' cannot be the name of a Python package"),
+        (
+            ["--request", "--package", ".json"],
+            "'.json' is not a valid name for a Python package; give one such as my_protocol",
+        ),
         (["--request", "--package", "broken"], "broken: cannot be imported ("),
         (["HeartbeatResponse", "0", "0019", "--html", "no/such/folder.html"], "no/such/folder.html"),
     ],

@@ -43,7 +43,7 @@ def rows(inspection: Inspection) -> list[tuple[str, str, str, object]]:
 def test_every_byte_has_one_meaning_and_attributes_are_shown(cls: type[Message]) -> None:
     def is_shown(message: Any) -> None:
         inspection = inspect_message(cls, message.encode())
-        assert inspection.fault is None
+        assert inspection.error is None
         ends = [0, *(piece.end for piece in inspection.pieces)]
         assert [piece.start for piece in inspection.pieces] == ends[:-1]
         assert ends[-1] == len(inspection.data)
@@ -58,7 +58,7 @@ def test_every_byte_has_one_meaning_and_attributes_are_shown(cls: type[Message])
     property_checks.for_all(is_shown, messages(cls))
 
 
-def test_sizes_checksums_constants_and_bits_are_told_apart() -> None:
+def test_sizes_checksums_constants_and_bits_are_distinguished() -> None:
     data = MessageAndOffset(offset=7, compression_type=2, timestamp_type=True, key=b"k", value=None).encode()
     assert rows(inspect_message(MessageAndOffset, data)) == [
         ("offset", "value", "int64", 7),
@@ -76,7 +76,7 @@ def test_sizes_checksums_constants_and_bits_are_told_apart() -> None:
     ]
 
 
-def test_forms_of_sizes_and_counts_are_told() -> None:
+def test_forms_of_sizes_and_counts_are_reported() -> None:
     record = Record(key=b"k", headers=[RecordHeader(key="h")])
     assert rows(inspect_message(Records, Records(records=[record]).encode())) == [
         ("records[0].length", "size", "rest size int32 packed32", 10),
@@ -93,7 +93,7 @@ def test_forms_of_sizes_and_counts_are_told() -> None:
     ]
 
 
-def test_bits_that_tell_what_is_there_are_markers() -> None:
+def test_bits_that_say_what_is_there_are_markers() -> None:
     data = Messages(messages=[DraftMessage(key=b"k", is_control=True)]).encode()
     shown = {path: (role, kind, value) for path, role, kind, value in rows(inspect_message(Messages, data))}
     assert shown["messages[0].null_key"] == ("marker", "bit 0", False)
@@ -103,12 +103,12 @@ def test_bits_that_tell_what_is_there_are_markers() -> None:
     assert "messages[0].value" not in shown
 
 
-def test_wrong_checksum_is_the_fault_whatever_else_the_damage_did() -> None:
+def test_wrong_checksum_is_the_error_even_if_the_damage_did_more() -> None:
     data = bytearray(MessageAndOffset(key=b"k", value=b"v").encode())
     data[26] = 0x7F  # the size of the key
     inspection = inspect_message(MessageAndOffset, bytes(data))
-    assert inspection.fault is not None
-    assert (inspection.fault.path, inspection.fault.offset) == ("crc", 12)
+    assert inspection.error is not None
+    assert (inspection.error.path, inspection.error.offset) == ("crc", 12)
     assert [piece.path for piece in inspection.pieces] == ["offset", "message_size", "crc"]
     assert inspection.rest == 12
-    assert lines_of(inspection)[-3] == f"fault: {inspection.fault}"
+    assert lines_of(inspection)[-3] == f"error: {inspection.error}"

@@ -43,7 +43,7 @@ def test_nothing_is_done_twice(specs: Path, package: Path) -> None:
     assert planned(specs, package).is_up_to_date
 
 
-def test_an_edited_spec_makes_its_own_files_anew_and_no_others(specs: Path, package: Path) -> None:
+def test_an_edited_spec_makes_its_own_files_again_and_no_others(specs: Path, package: Path) -> None:
     generate(specs, package)
     change(specs / "Bar.json", "Name of the topic.", "How the topic is called.")
     assert set(generate(specs, package).contents) == {"bar/v0.py", FILE_NAME}

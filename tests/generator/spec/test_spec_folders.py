@@ -14,7 +14,7 @@ from kipgen.reading.rules.examples import spec
 if TYPE_CHECKING:
     pass
 
-from tests.support.subjects.rule_checks import _check, _field, _rules
+from tests.support.subjects.rule_checks import check_text, read_field, rules_broken
 
 pytestmark = pytest.mark.same_without_kernel
 # Rules that look at more than one place
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.same_without_kernel
 def test_inline_structs_share_one_name_space(tmp_path: Path) -> None:
     inner = '{"name": "Leaf", "type": "Inner", "versions": "0+", "fields": []}'
     outer = f'{{"name": "Alpha", "type": "Outer", "versions": "0+", "fields": [{inner}]}}'
-    assert _rules(tmp_path, spec(outer, '{"name": "Beta", "type": "[]Inner", "versions": "0+"}')) == [
+    assert rules_broken(tmp_path, spec(outer, '{"name": "Beta", "type": "[]Inner", "versions": "0+"}')) == [
         "inline-struct-twice"
     ]
     recursive = inner.replace("[]", '[{"name": "Leaf", "type": "Inner", "versions": "0+"}]')
-    assert _rules(tmp_path, spec(recursive)) == ["inline-struct-twice"]
+    assert rules_broken(tmp_path, spec(recursive)) == ["inline-struct-twice"]
 
 
 def test_recursion_through_others_is_found_once(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_recursion_through_others_is_found_once(tmp_path: Path) -> None:
         )
 
     text = spec(common=(struct("Start", "One"), struct("One", "[]Two"), struct("Two", "One")))
-    (problem,) = _check(tmp_path, text).problems
+    (problem,) = check_text(tmp_path, text).problems
     assert problem.rule == "recursive-struct"
     assert "One -> Two -> One" in problem.text
 
@@ -50,25 +50,27 @@ def test_a_chain_of_many_structs_is_refused_with_its_place(last: str, rule: str,
         f'{{"name": "S{at}", "versions": "0+", "fields": [{{"name": "X", "type": "{used}", "versions": "0+"}}]}}'
         for at, used in enumerate(types)
     )
-    (problem,) = _check(tmp_path, spec('{"name": "Alpha", "type": "S0", "versions": "0+"}', common=common)).problems
+    (problem,) = check_text(tmp_path, spec('{"name": "Alpha", "type": "S0", "versions": "0+"}', common=common)).problems
     assert problem.rule == rule
     assert problem.location.line > 1
 
 
 def test_common_struct_is_wide_enough_if_its_users_exist_in_valid_versions_only(tmp_path: Path) -> None:
     use = '{"name": "Alpha", "type": "Shared", "versions": "0+"}'
-    assert _rules(tmp_path, spec(use, common=('{"name": "Shared", "versions": "0-3"}',))) == []
-    assert _rules(tmp_path, spec(use, common=('{"name": "Shared", "versions": "0-2"}',))) == ["common-struct-versions"]
+    assert rules_broken(tmp_path, spec(use, common=('{"name": "Shared", "versions": "0-3"}',))) == []
+    assert rules_broken(tmp_path, spec(use, common=('{"name": "Shared", "versions": "0-2"}',))) == [
+        "common-struct-versions"
+    ]
 
 
 def test_use_in_a_common_struct_counts_only_where_that_struct_exists(tmp_path: Path) -> None:
     user = '{"name": "Outer", "versions": "2+", "fields": [{"name": "Leaf", "type": "Shared", "versions": "0+"}]}'
     use = '{"name": "Alpha", "type": "Outer", "versions": "2+"}'
-    assert _rules(tmp_path, spec(use, common=(user, '{"name": "Shared", "versions": "2+"}'))) == []
+    assert rules_broken(tmp_path, spec(use, common=(user, '{"name": "Shared", "versions": "2+"}'))) == []
 
 
 def test_undefined_struct_is_empty_and_worth_a_warning(tmp_path: Path) -> None:
-    checked = _check(tmp_path, spec('{"name": "Alpha", "type": "INT32", "versions": "0+"}'))
+    checked = check_text(tmp_path, spec('{"name": "Alpha", "type": "INT32", "versions": "0+"}'))
     assert checked.spec is not None
     assert checked.spec.struct("INT32").fields == ()
     (problem,) = checked.problems
@@ -79,13 +81,13 @@ def test_undefined_struct_is_empty_and_worth_a_warning(tmp_path: Path) -> None:
 @pytest.mark.parametrize("names", [("Alpha", "alpha"), ("FooBar", "FooBAR"), ("fooBar", "FooBar")])
 def test_field_names_that_become_one_attribute_clash(names: tuple[str, str], tmp_path: Path) -> None:
     fields = [f'{{"name": "{name}", "type": "int32", "versions": "0+"}}' for name in names]
-    assert _rules(tmp_path, spec(*fields)) == ["field-name-clash"]
+    assert rules_broken(tmp_path, spec(*fields)) == ["field-name-clash"]
 
 
 def test_tags_of_structs_are_independent(tmp_path: Path) -> None:
     leaf = '{"name": "Leaf", "type": "int32", "taggedVersions": "2+", "tag": 0}'
     text = '{"name": "Alpha", "type": "Inner", "versions": "2+", "taggedVersions": "2+", "tag": 0, "fields": [%s]}'
-    assert _rules(tmp_path, spec(text % leaf)) == []
+    assert rules_broken(tmp_path, spec(text % leaf)) == []
 
 
 @pytest.mark.parametrize("entity", ["transactionalId", "producerId", "groupId", "topicName", "brokerId"])
@@ -95,11 +97,11 @@ def test_entity_type_goes_with_its_base_also_as_element(entity: str, type_: str,
     expected = [] if bases.get(entity, "string") == type_ else ["entity-type"]
     for written in (type_, f"[]{type_}"):
         text = f'{{"name": "Alpha", "type": "{written}", "versions": "0+", "entityType": "{entity}"}}'
-        assert _rules(tmp_path, spec(text)) == expected
+        assert rules_broken(tmp_path, spec(text)) == expected
 
 
 def test_unknown_entity_type_goes_with_everything(tmp_path: Path) -> None:
-    field = _field(tmp_path, '"name": "Alpha", "type": "bool", "versions": "0+", "entityType": "unknown"')
+    field = read_field(tmp_path, '"name": "Alpha", "type": "bool", "versions": "0+", "entityType": "unknown"')
     assert field.entity_type is None
 
 
@@ -108,7 +110,7 @@ def test_unknown_entity_type_goes_with_everything(tmp_path: Path) -> None:
 
 def test_problem_is_one_line_with_place_path_rule_and_advice(tmp_path: Path) -> None:
     text = spec('{"name": "Alpha", "type": "string", "versions": "0+", "nullableVersion": "0+", "default": "null"}')
-    (problem,) = _check(tmp_path, text).problems
+    (problem,) = check_text(tmp_path, text).problems
     assert str(problem) == (
         "Probe.json:5:59: Probe.Alpha: unknown-property: "
         "unknown property 'nullableVersion'; did you mean nullableVersions?"
@@ -116,7 +118,7 @@ def test_problem_is_one_line_with_place_path_rule_and_advice(tmp_path: Path) -> 
 
 
 def test_property_that_resembles_none_gets_the_list(tmp_path: Path) -> None:
-    (problem,) = _check(tmp_path, spec('{"name": "Alpha", "type": "int32", "versions": "0+", "zzz": 1}')).problems
+    (problem,) = check_text(tmp_path, spec('{"name": "Alpha", "type": "int32", "versions": "0+", "zzz": 1}')).problems
     assert "write one of about, absentIf, bits, " in problem.text
 
 
@@ -239,7 +241,7 @@ def test_request_and_response_are_served_in_the_same_versions(tmp_path: Path) ->
 )
 def test_kafkas_own_rules_are_warnings_without_and_errors_with_kafka(field: str, rule: str, tmp_path: Path) -> None:
     text = spec('{"name": "Alpha", ' + field + "}")
-    plain, kafka = _check(tmp_path, text), _check(tmp_path, text, kafka=True)
+    plain, kafka = check_text(tmp_path, text), check_text(tmp_path, text, kafka=True)
     assert [(problem.rule, problem.severity) for problem in plain.problems] == [(rule, "warning")]
     assert [(problem.rule, problem.severity) for problem in kafka.problems] == [(rule, "error")]
     assert plain.spec is not None

@@ -143,7 +143,7 @@ def test_layout_is_in_no_registry_of_its_folder(tmp_path: Path) -> None:
 # What is accepted works
 
 
-def test_example_of_the_documentation_has_the_bytes_that_stand_there(tmp_path: Path) -> None:
+def test_example_of_the_documentation_has_the_bytes_that_are_there(tmp_path: Path) -> None:
     text = (ROOT / "docs/spec-language.md").read_text("utf-8")
     section = text[text.index("### An example") : text.index("### What a layout cannot have")]
     (spec,) = re.findall(r"```json\n(.*?)```", section, re.DOTALL)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kipgen.language.problems import Problem
     from kipgen.reading.rules.rule import Rule
 
-from tests.support.subjects.rule_checks import _check, _field, _message, _rules
+from tests.support.subjects.rule_checks import check_text, read_field, read_message, rules_broken
 
 pytestmark = pytest.mark.same_without_kernel
 
@@ -65,7 +65,7 @@ def test_rules_have_ids_of_their_own_and_a_sentence() -> None:
 
 
 def test_property_that_is_left_out_has_the_default_of_the_language(tmp_path: Path) -> None:
-    field = _field(tmp_path, '"name": "Alpha", "type": "string", "versions": "1+"')
+    field = read_field(tmp_path, '"name": "Alpha", "type": "string", "versions": "1+"')
     assert (field.versions, field.nullable_versions, field.tagged_versions) == (
         Versions.parse("1+"),
         Versions.NONE,
@@ -96,7 +96,7 @@ def test_property_that_is_left_out_has_the_default_of_the_language(tmp_path: Pat
 @pytest.mark.parametrize("written", ["", ', "default": ""', ', "default": null'])
 def test_type_has_a_default_of_its_own(type_: str, default: object, written: str, tmp_path: Path) -> None:
     nested = ', "fields": []' if "Inner" in type_ else ""
-    field = _field(tmp_path, f'"name": "Alpha", "type": "{type_}", "versions": "0+"{written}{nested}')
+    field = read_field(tmp_path, f'"name": "Alpha", "type": "{type_}", "versions": "0+"{written}{nested}')
     assert field.default == default
     assert type(field.default) is type(default)
 
@@ -128,14 +128,14 @@ def test_type_has_a_default_of_its_own(type_: str, default: object, written: str
     ],
 )
 def test_default_is_read_as_a_value_of_the_type(type_: str, written: str, default: object, tmp_path: Path) -> None:
-    field = _field(tmp_path, f'"name": "Alpha", "type": "{type_}", "versions": "0+", "default": {written}')
+    field = read_field(tmp_path, f'"name": "Alpha", "type": "{type_}", "versions": "0+", "default": {written}')
     assert field.default == default
     assert type(field.default) is type(default)
 
 
 def test_default_keeps_the_sign_of_zero_and_not_a_number(tmp_path: Path) -> None:
     for written, expected in (('"-0.0"', "-0.0"), ("-0", "-0.0"), ('"NaN"', "nan")):
-        field = _field(tmp_path, f'"name": "Alpha", "type": "float64", "versions": "0+", "default": {written}')
+        field = read_field(tmp_path, f'"name": "Alpha", "type": "float64", "versions": "0+", "default": {written}')
         assert repr(field.default) == expected
 
 
@@ -148,80 +148,80 @@ def test_default_keeps_the_sign_of_zero_and_not_a_number(tmp_path: Path) -> None
     + [("uuid", text) for text in ('"AAAA"', '"null"', '"AAAAAAAAAAAAAAAAAAAAAQ="', '"+///////////////////AQ"')]
     + [("bytes", '"x"'), ("[]int32", '"[]"'), ("records", '"x"'), ("string[]", '""')],
 )
-def test_default_that_is_no_value_of_the_type_is_refused(type_: str, written: str, tmp_path: Path) -> None:
+def test_default_that_is_not_a_value_of_the_type_is_refused(type_: str, written: str, tmp_path: Path) -> None:
     text = f'{{"name": "Alpha", "type": "{type_}", "versions": "0+", "default": {written}}}'
-    assert _rules(tmp_path, spec(text)) in (["default-value"], ["type-syntax"])
+    assert rules_broken(tmp_path, spec(text)) in (["default-value"], ["type-syntax"])
 
 
 @pytest.mark.parametrize("type_", ["string", "bytes", "records", "[]int32", "Inner", "[]Inner"])
 def test_null_is_the_default_of_what_may_be_null(type_: str, tmp_path: Path) -> None:
     nested = ', "fields": []' if "Inner" in type_ else ""
     text = f'"name": "Alpha", "type": "{type_}", "versions": "1+", "nullableVersions": "0+", "default": "null"{nested}'
-    assert _field(tmp_path, text).default is None
+    assert read_field(tmp_path, text).default is None
 
 
 @pytest.mark.parametrize("type_", ["string", "bytes", "[]int32", "Inner"])
 def test_null_default_needs_every_version_nullable_valid_or_not(type_: str, tmp_path: Path) -> None:
     nested = ', "fields": []' if type_ == "Inner" else ""
     text = f'"name": "Alpha", "type": "{type_}", "versions": "0+", "nullableVersions": "0-3", "default": "null"{nested}'
-    assert _rules(tmp_path, spec("{" + text + "}", valid="0-3")) == ["default-null"]
+    assert rules_broken(tmp_path, spec("{" + text + "}", valid="0-3")) == ["default-null"]
 
 
 def test_tag_alone_means_tagged_in_all_flexible_versions(tmp_path: Path) -> None:
-    field = _field(tmp_path, '"name": "Alpha", "type": "int32", "tag": 5')
+    field = read_field(tmp_path, '"name": "Alpha", "type": "int32", "tag": 5')
     assert (field.versions, field.tagged_versions) == (Versions.parse("2+"), Versions.parse("2+"))
 
 
 def test_tag_alone_with_versions_is_positional_before(tmp_path: Path) -> None:
-    field = _field(tmp_path, '"name": "Alpha", "type": "int32", "versions": "1+", "tag": 0')
+    field = read_field(tmp_path, '"name": "Alpha", "type": "int32", "versions": "1+", "tag": 0')
     assert (field.versions, field.tagged_versions) == (Versions.parse("1+"), Versions.parse("2+"))
-    field = _field(tmp_path, '"name": "Alpha", "type": "int32", "versions": "3+", "tag": 0')
+    field = read_field(tmp_path, '"name": "Alpha", "type": "int32", "versions": "3+", "tag": 0')
     assert field.tagged_versions == Versions.parse("3+")
 
 
 def test_tag_alone_needs_versions_without_an_end_that_are_flexible(tmp_path: Path) -> None:
     field = '{"name": "Alpha", "type": "int32", "versions": "0-3", "tag": 0}'
-    assert _rules(tmp_path, spec(field)) == ["tagged-versions-open"]
-    assert _rules(tmp_path, spec(field, flexible="none")) == ["tag-unused"]
+    assert rules_broken(tmp_path, spec(field)) == ["tagged-versions-open"]
+    assert rules_broken(tmp_path, spec(field, flexible="none")) == ["tag-unused"]
 
 
 def test_tagged_field_exists_where_it_is_tagged(tmp_path: Path) -> None:
-    field = _field(tmp_path, '"name": "Alpha", "type": "int32", "taggedVersions": "3+", "tag": 0')
+    field = read_field(tmp_path, '"name": "Alpha", "type": "int32", "taggedVersions": "3+", "tag": 0')
     assert field.versions == Versions.parse("3+")
 
 
 def test_tagged_versions_are_within_the_override_of_flexible_versions(tmp_path: Path) -> None:
     text = '"name": "Alpha", "type": "string", "versions": "2+", "taggedVersions": "2+", "tag": 0'
-    assert _rules(tmp_path, spec("{" + text + ', "flexibleVersions": "3+"}')) == ["tagged-outside-flexible"]
-    assert _rules(tmp_path, spec("{" + text + ', "flexibleVersions": "2+"}')) == []
+    assert rules_broken(tmp_path, spec("{" + text + ', "flexibleVersions": "3+"}')) == ["tagged-outside-flexible"]
+    assert rules_broken(tmp_path, spec("{" + text + ', "flexibleVersions": "2+"}')) == []
 
 
 def test_nullability_of_a_tagged_field_outside_its_tagged_versions_is_free(tmp_path: Path) -> None:
     text = '{"name": "Alpha", "type": "string", "versions": "0+", "taggedVersions": "2+", "tag": 0, '
-    assert _rules(tmp_path, spec(text + '"nullableVersions": "0-1"}')) == []
-    assert _rules(tmp_path, spec(text + '"nullableVersions": "1+"}')) == []
+    assert rules_broken(tmp_path, spec(text + '"nullableVersions": "0-1"}')) == []
+    assert rules_broken(tmp_path, spec(text + '"nullableVersions": "1+"}')) == []
 
 
 def test_encodings_are_read_in_the_order_of_versions(tmp_path: Path) -> None:
     text = '"name": "Alpha", "type": "int64", "versions": "0+", "encoding": {"2+": "upacked64", "0-1": "fixed32"}'
     first, second = (Versions.parse("0-1"), Encoding("fixed", 32)), (Versions.parse("2+"), Encoding("upacked", 64))
-    assert _field(tmp_path, text).encodings == (first, second)
+    assert read_field(tmp_path, text).encodings == (first, second)
 
 
 def test_one_encoding_is_that_of_all_versions_of_the_field(tmp_path: Path) -> None:
     text = '"name": "Alpha", "type": "int32", "versions": "1+", "encoding": "packed16"'
-    assert _field(tmp_path, text).encodings == ((Versions.parse("1+"), Encoding("packed", 16)),)
+    assert read_field(tmp_path, text).encodings == ((Versions.parse("1+"), Encoding("packed", 16)),)
 
 
 @pytest.mark.parametrize("encoding", ["{}", '{"0+": 32}', '{"0+": "unsigned32"}', '{"x": "fixed32"}', "null", "true"])
 def test_encoding_that_cannot_be_read_is_refused(encoding: str, tmp_path: Path) -> None:
-    assert _check(
+    assert check_text(
         tmp_path, spec(f'{{"name": "A", "type": "int32", "versions": "0+", "encoding": {encoding}}}')
     ).problems
 
 
 def test_values_may_be_written_as_kafkas_reader_takes_them(tmp_path: Path) -> None:
-    field = _field(
+    field = read_field(
         tmp_path,
         '"name": "Alpha", "type": " []string ", "versions": 2, "ignorable": "false", "default": "", "about": 5',
     )
@@ -231,13 +231,13 @@ def test_values_may_be_written_as_kafkas_reader_takes_them(tmp_path: Path) -> No
         False,
         "5",
     )
-    field = _field(tmp_path, '"name": "Alpha", "type": "int32", "taggedVersions": "2+", "tag": "1"')
+    field = read_field(tmp_path, '"name": "Alpha", "type": "int32", "taggedVersions": "2+", "tag": "1"')
     assert field.tag == 1
     text = """{"name": "ProbeRequest", "type": "request", "apiKey": "7", "validVersions": 1, "flexibleVersions": "",
         "listeners": "broker", "latestVersionUnstable": "true",
         "fields": {"name": "Alpha", "type": "Shared", "versions": "0+"},
         "commonStructs": {"name": "Shared", "versions": "0+"}}"""
-    message = _message(tmp_path, text)
+    message = read_message(tmp_path, text)
     assert (message.api_key, message.valid_versions, message.listeners) == (7, Versions(1, 1), ("broker",))
     assert message.flexible_versions == Versions.NONE
     assert message.latest_version_unstable
@@ -260,15 +260,15 @@ def test_values_may_be_written_as_kafkas_reader_takes_them(tmp_path: Path) -> No
     ],
 )
 def test_what_kafkas_reader_takes_by_accident_is_refused(text: str, tmp_path: Path) -> None:
-    assert len(_check(tmp_path, text).problems) == 1
+    assert len(check_text(tmp_path, text).problems) == 1
 
 
 def test_retired_message_needs_nothing_more(tmp_path: Path) -> None:
     text = '{"name": "ProbeRequest", "type": "request", "apiKey": 4, "validVersions": "none", "listeners": ["broker"]}'
-    message = _message(tmp_path, text)
+    message = read_message(tmp_path, text)
     assert (message.valid_versions, message.flexible_versions) == (Versions.NONE, Versions.NONE)
     assert message.listeners == ()
-    assert _rules(tmp_path, spec('{"name": "A", "type": "int32", "tag": 0}', valid="none", flexible="1-2")) == []
+    assert rules_broken(tmp_path, spec('{"name": "A", "type": "int32", "tag": 0}', valid="none", flexible="1-2")) == []
 
 
 @pytest.mark.parametrize(
@@ -286,12 +286,12 @@ def test_served_versions_are_all_if_the_spec_does_not_say_otherwise(
     valid: str, served: str | None, expected: Versions, tmp_path: Path
 ) -> None:
     more = f'"servedVersions": "{served}"' if served else '"about": "A probe."'
-    assert _message(tmp_path, spec(valid=valid, more=more)).served_versions == expected
+    assert read_message(tmp_path, spec(valid=valid, more=more)).served_versions == expected
 
 
 @pytest.mark.parametrize("served", ["0-4", "4+", "4", "3-4"])
 def test_served_versions_beyond_the_valid_ones_are_refused(served: str, tmp_path: Path) -> None:
-    problems = _check(tmp_path, spec(valid="0-3", more=f'"servedVersions": "{served}"')).problems
+    problems = check_text(tmp_path, spec(valid="0-3", more=f'"servedVersions": "{served}"')).problems
     assert [problem.rule for problem in problems] == ["served-versions-valid"]
     assert "goes beyond validVersions 0-3; write a part of those, or none" in problems[0].text
 
@@ -308,7 +308,7 @@ def test_struct_comes_after_those_that_it_uses(tmp_path: Path) -> None:
             '{"name": "Deep", "versions": "0+", "about": "A depth."}',
         ),
     )
-    message = _message(tmp_path, text)
+    message = read_message(tmp_path, text)
     assert [struct.name for struct in message.structs] == ["Deep", "Shared", "Inner", "Outer", "Unused"]
     assert [field.name for field in message.struct("Outer").fields] == ["Leaf", "Twig"]
     assert (message.struct("Outer").about, message.struct("Deep").about) == ("All.", "A depth.")
@@ -316,6 +316,6 @@ def test_struct_comes_after_those_that_it_uses(tmp_path: Path) -> None:
 
 
 def test_field_and_struct_know_their_places(tmp_path: Path) -> None:
-    message = _message(tmp_path, spec('{"name": "Alpha", "type": "int32", "versions": "0+"}'))
+    message = read_message(tmp_path, spec('{"name": "Alpha", "type": "int32", "versions": "0+"}'))
     assert str(message.location) == "Probe.json:2:11"
     assert str(message.fields[0].location) == "Probe.json:5:14"

@@ -43,7 +43,7 @@ def test_comments_are_allowed_anywhere() -> None:
     assert _document(text).value == {"a": [1, 2]}
 
 
-def test_comment_signs_in_a_text_are_no_comment() -> None:
+def test_comment_signs_in_a_text_are_not_comment() -> None:
     assert _document('{"a": "x // y /* z */"}').value == {"a": "x // y /* z */"}
 
 
@@ -116,7 +116,7 @@ def test_number_remembers_how_it_was_written() -> None:
         ("\x00\x01", 1, 1, "expected a value"),
     ],
 )
-def test_what_is_no_json_is_refused_at_its_place(text: str, line: int, column: int, hint: str) -> None:
+def test_what_is_not_json_is_refused_at_its_place(text: str, line: int, column: int, hint: str) -> None:
     loaded = load_text(text, "Probe.json")
     assert loaded.document is None
     (problem,) = loaded.problems
@@ -175,7 +175,7 @@ def test_utf16_is_refused(tmp_path: Path) -> None:
     assert [problem.rule for problem in read_file(file).problems] == ["unreadable"]
 
 
-def test_what_is_no_file_is_a_problem(tmp_path: Path) -> None:
+def test_what_is_not_a_file_is_a_problem(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent.json", tmp_path / "absent" / "Probe.json", Path("bad\0name.json")):
         (problem,) = read_file(path, "P.json").problems
         assert str(problem).startswith("P.json:1:1: unreadable: cannot be read: ")
@@ -188,11 +188,11 @@ def test_endless_device_is_a_problem() -> None:
 
 
 @pytest.mark.parametrize(("text", "kind"), [("[]", "a list"), ("5", "the number 5"), ("null", "null")])
-def test_document_that_is_no_object_is_a_problem(text: str, kind: str, tmp_path: Path) -> None:
+def test_document_that_is_not_an_object_is_a_problem(text: str, kind: str, tmp_path: Path) -> None:
     file = tmp_path / "Probe.json"
     file.write_text(text, encoding="utf-8")
     (problem,) = read_file(file).problems
-    assert (problem.rule, problem.text) == ("wrong-kind", f"this is {kind}; write an object")
+    assert (problem.rule, problem.text) == ("wrong-kind", f"the spec is {kind}; write an object")
 
 
 def test_folder_without_specs_is_a_problem(tmp_path: Path) -> None:

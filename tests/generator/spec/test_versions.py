@@ -67,7 +67,7 @@ def test_range_is_read(text: str, expected: Versions) -> None:
         "1\n2",
     ],
 )
-def test_what_is_no_range_is_refused(text: str) -> None:
+def test_what_is_not_a_range_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"version|wrong order"):
         Versions.parse(text)
 

@@ -187,7 +187,7 @@ def test_a_whole_file_has_the_permissions_that_it_had_or_that_files_get(tmp_path
     assert (tmp_path / "new").read_bytes() == b"2"
 
 
-def test_what_cannot_be_written_is_told_by_its_own_name(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported_by_its_own_name(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for place in (tmp_path / "none" / "file", tmp_path / "folder"):
         with pytest.raises(OSError) as error:
@@ -198,7 +198,7 @@ def test_what_cannot_be_written_is_told_by_its_own_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", ["file", "folder", "link"])
-def test_a_new_folder_takes_the_place_of_nothing(tmp_path: Path, there: str) -> None:
+def test_a_new_folder_replaces_nothing(tmp_path: Path, there: str) -> None:
     place = tmp_path / "place"
     if there == "file":
         place.write_text("theirs")

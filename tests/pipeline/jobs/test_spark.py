@@ -62,7 +62,7 @@ def test_options_of_a_log_leave_out_what_is_not_asked_for(spark: SparkSession, l
     assert spark.read.format("kafka_log").option("topics", "none").load(str(SEGMENTS)).count() == 0
 
 
-def test_a_broken_batch_stops_reading_or_is_told_of(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_broken_batch_stops_reading_or_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     batches = [write_batch([Record(offset=at, key=b"k", value=b"value")]) for at in range(3)]
     damaged = bytearray(b"".join(batches))
     damaged[len(batches[0]) + 63] ^= 0xFF
@@ -159,7 +159,7 @@ def test_captured_packets_are_the_same_traffic(
     (tmp_path / "other" / "tls.pcap").write_bytes(
         packet_dumps.dump([packet_dumps.Tcp(1, 50000, 9093, True, 1, b"\x16\x03\x01 and more")])
     )
-    same = ("clients", "apis", "errors", "unknown_tags")
+    same = ("clients", "apis", "error_codes", "unknown_tags")
     reports = [
         job_reports.traffic_report(spark, place, ports)
         for place, ports in ((CAPTURE, ""), (tmp_path, "9092,9093,9094"))
@@ -167,9 +167,9 @@ def test_captured_packets_are_the_same_traffic(
     shipped, packets = ({table.name: sorted(map(repr, rows(table.frame))) for table in one.tables} for one in reports)
     assert {name: packets[name] for name in same} == {name: shipped[name] for name in same}
     assert len(packets["exchanges"]) == 1094
-    (fault,) = rows(next(table.frame for table in reports[1].tables if table.name == "faults"))
-    assert (fault["number"], fault["connection"]) == (None, 0)
-    assert fault["fault"].startswith("TLS, which cannot be read")
+    (error,) = rows(next(table.frame for table in reports[1].tables if table.name == "errors"))
+    assert (error["number"], error["connection"]) == (None, 0)
+    assert error["error"].startswith("TLS, which cannot be read")
     cli.deliver(reports[1], None, None)
     assert "What cannot be decoded" in capsys.readouterr().out
     shipped_advice, advice = (

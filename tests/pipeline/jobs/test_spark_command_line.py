@@ -39,6 +39,30 @@ from kipspark.report.outputs import write_file
         ("metadata --remote sc://127.0.0.1:{closed}", r"nothing answers at 127.0.0.1, port \d+: Connection refused"),
         ("offsets --stream --out {full}", r"--stream needs --out and --checkpoint"),
         ("offsets --stream --out {full} --checkpoint {file}", r"file: is a file; --checkpoint needs a folder"),
+        ("offsets --stream --out {full} --checkpoint {full} --html page.html", r"--html does not go with --stream"),
+        ("offsets --checkpoint {full}", r"--checkpoint and --every need --stream"),
+        ("offsets --every 5", r"--checkpoint and --every need --stream"),
+        ("offsets {file}/none", r"none: there is no such file or folder"),
+        ("offsets {full}", r"full: no log segments; expected files such as orders-0/0+\.log"),
+        ("metadata {full}", r"full: no log segments; expected files such as orders-0/0+\.log"),
+        ("traffic {file}/none", r"none: there is no such file or folder"),
+        ("traffic {full}", r"full: no captures; a capture is a tcpdump file such as a.pcap"),
+        ("encodings {full}", r"full: no captures; a capture is a tcpdump file such as a.pcap"),
+        ("encodings --ports 9092,x", r"--ports: '9092,x' is not a list of ports; write numbers from 1 to 65535,"),
+        ("extract {file} --out {full}/new --ports 0", r"--ports: '0' is not a list of ports"),
+        ("extract {file} --out {full}/new", r"file: is empty; give a file that tcpdump wrote"),
+        ("extract /dev/null --out {full}/new", r"/dev/null: is neither a file nor a folder"),
+        (
+            "metadata --master foo",
+            r"--master: 'foo' is not a Spark master; write one such as local\[2\] or spark://HOST:",
+        ),
+        (
+            "connector --repository https://",
+            r"https://: is not the URL of a Maven repository, such as https://HOST/PATH",
+        ),
+        ("connector --repository=", r": '': is not the URL of a Maven repository, such as https://HOST/PATH"),
+        ("conform --package json", r"json: is not a package that kipgen generated"),
+        ("conform --golden {file}/none", r"none: there is no such file or folder"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_spark_starts(
@@ -62,7 +86,7 @@ def test_what_cannot_be_done_is_refused_before_spark_starts(
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "kept"]
 
 
-def test_a_page_takes_the_place_of_an_older_one_only_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_page_replaces_an_older_one_only_when_it_is_whole(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     write_file(page, "first")
     with pytest.raises(UnicodeEncodeError):

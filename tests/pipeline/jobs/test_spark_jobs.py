@@ -93,13 +93,15 @@ def test_traffic_pairs_every_response_with_its_request(frames: DataFrame) -> Non
     assert (total["requests"], total["responses"]) == (1094, 1092)
     assert total["bytes"] == rows(frames.agg(sf.sum(sf.length("frame")).alias("bytes")))[0]["bytes"]
     assert total["fastest"] > 0
-    assert rows(traffic.faults(found)) == []
+    assert rows(traffic.errors(found)) == []
     clients = {(row["client_id"], row["software"]) for row in rows(traffic.by_client(paired))}
     assert ("kp-cons-1", "kafka-python 3.0.12") in clients
-    aborted = [row for row in rows(traffic.errors(paired)) if row["code"] == 51 and row["api"] == "AddOffsetsToTxn"]
+    aborted = [
+        row for row in rows(traffic.error_codes(paired)) if row["code"] == 51 and row["api"] == "AddOffsetsToTxn"
+    ]
     assert [row["responses"] for row in aborted] == [6]
     assert {row["error"] for row in aborted} == {"CONCURRENT_TRANSACTIONS"}
-    assert {row["code"] for row in rows(traffic.errors(paired)) if row["error"] is None} == set()
+    assert {row["code"] for row in rows(traffic.error_codes(paired)) if row["error"] is None} == set()
 
 
 def test_metadata_is_that_of_a_time(log: DataFrame) -> None:
@@ -179,7 +181,7 @@ def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tm
         ),
     ],
 )
-def test_a_report_tells_where_the_metadata_is_from(spark: SparkSession, at: str | None, origin: str) -> None:
+def test_a_report_says_where_the_metadata_is_from(spark: SparkSession, at: str | None, origin: str) -> None:
     time = None if at is None else datetime.fromisoformat(at)
     assert re.search(origin, job_reports.metadata_report(spark, SNAPSHOTS, time).notes[0])
 

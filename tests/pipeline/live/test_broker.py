@@ -184,7 +184,7 @@ def test_a_consumer_is_given_the_same_records(log: DataFrame) -> None:
     assert found == given
 
 
-def test_groups_stand_where_the_broker_says(spark: SparkSession, done: Done) -> None:
+def test_groups_are_where_the_broker_says(spark: SparkSession, done: Done) -> None:
     report = job_reports.offsets_report(spark, LOGS)
     found = {
         (row["group"], row["topic"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
@@ -213,7 +213,7 @@ def test_groups_stand_where_the_broker_says(spark: SparkSession, done: Done) -> 
     assert done.consumed["readers"] == len([one for one in done.sent if one.topic in ("orders", traffic.COMPACTED)])
 
 
-def test_membership_tells_of_both_group_protocols(spark: SparkSession, done: Done) -> None:
+def test_membership_shows_both_group_protocols(spark: SparkSession, done: Done) -> None:
     events = rows(table(job_reports.offsets_report(spark, LOGS), "membership"))
     seen = {(row["group"], row["kind"], row["event"]) for row in events}
     for group, kind in (("readers", "classic"), ("java-classic", "classic"), ("java-new", "consumer")):
@@ -314,13 +314,13 @@ def test_a_stream_over_a_log_that_grows_is_stopped_and_loses_and_repeats_nothing
     assert 0 < seen[0] < count
 
 
-def test_captured_packets_tell_what_the_clients_did(spark: SparkSession, done: Done, packets: Path) -> None:
+def test_captured_packets_say_what_the_clients_did(spark: SparkSession, done: Done, packets: Path) -> None:
     files = list(packets.iterdir())
     if not files:
         pytest.skip("needs tcpdump, and the right to capture on loopback")
     assert len(files) > 3
     report = job_reports.traffic_report(spark, packets)
-    assert rows(table(report, "faults")) == []
+    assert rows(table(report, "errors")) == []
     exchanges = rows(table(report, "exchanges").select("api", "api_version", "client_id", "software", "listener"))
     assert {one["listener"] for one in exchanges} == {ADDRESS}
     software = {(one["client_id"], one["software"]) for one in exchanges}

@@ -90,7 +90,7 @@ KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"
         (f"ssl.key.password={KEY}\\ud800\n", r"client: setting 1 has half a surrogate pair"),
     ],
 )
-def test_no_error_shows_what_stands_in_the_file(tmp_path: Path, text: str, wrong: str) -> None:
+def test_no_error_shows_what_is_in_the_file(tmp_path: Path, text: str, wrong: str) -> None:
     file = tmp_path / "client"
     file.write_text(text)
     with pytest.raises(SourceError, match=wrong) as error:

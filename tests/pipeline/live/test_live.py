@@ -80,7 +80,7 @@ def test_a_missing_artifact_is_named_and_nothing_is_left(cache: Path, tmp_path: 
     assert list(folder().parent.iterdir()) == []
 
 
-def test_a_repository_that_cannot_be_reached_is_told_from_one_that_lacks_something(cache: Path) -> None:
+def test_a_repository_that_cannot_be_reached_is_distinguished_from_one_that_lacks_something(cache: Path) -> None:
     with pytest.raises(JobError, match=r"http://127.0.0.1:1/: cannot be reached .*--repository"):
         fetch("http://127.0.0.1:1/", allow_http=True)
 
@@ -88,7 +88,7 @@ def test_a_repository_that_cannot_be_reached_is_told_from_one_that_lacks_somethi
 # What is refused.
 
 
-def test_a_session_without_the_connector_is_told_how_to_get_it(spark: SparkSession) -> None:
+def test_a_session_without_the_connector_gets_the_way_to_fetch_it(spark: SparkSession) -> None:
     with pytest.raises(SourceError, match=r"no Kafka connector(.|\n)*kipspark connector(.|\n)*connector_jars"):
         live(spark, "127.0.0.1:1", ["orders"])
 
@@ -161,7 +161,7 @@ def consumed(spark: SparkSession) -> DataFrame:
     return log.select(*columns)
 
 
-def test_groups_stand_by_the_ends_of_now(spark: SparkSession, consumed: DataFrame) -> None:
+def test_groups_use_the_ends_of_now(spark: SparkSession, consumed: DataFrame) -> None:
     commits = offsets.commits(consumed)
     assert "is_transactional" not in commits.columns
     ends_now = spark.createDataFrame(

@@ -159,7 +159,7 @@ def test_every_topic_has_the_rows_of_its_log(live_spark: Spark, used: None, tmp_
     assert {(row["topic"], row["partition"]): row["end_offset"] for row in files(tmp_path / "ends")} == reported
 
 
-def test_groups_stand_where_the_admin_client_says(live_spark: Spark, used: None, tmp_path: Path) -> None:
+def test_groups_are_where_the_admin_client_says(live_spark: Spark, used: None, tmp_path: Path) -> None:
     text = live_spark.run("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--out", str(tmp_path))
     assert "Lag is the present end of the partition" in text
     found = {
@@ -222,7 +222,7 @@ def test_a_stream_that_is_killed_gives_each_record_once(live_spark: Spark, tmp_p
     assert 0 < seen[0] < seen[1] < seen[2] == count
 
 
-def test_what_is_not_there_is_said(live_spark: Spark, used: None, tmp_path: Path) -> None:
+def test_what_is_missing_is_reported(live_spark: Spark, used: None, tmp_path: Path) -> None:
     job = ("python", str(SUPPORT / "live_job.py"), "read", ADDRESS)
     for topics in (f"{SENT},no-such-topic", "__consumer_offsets,no-such-topic"):
         done = subprocess.run(

@@ -146,7 +146,7 @@ def test_a_damaged_packed_file_is_named(tmp_path: Path, damaged: str, damage: An
         read(index)
 
 
-def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_what_is_not_a_regular_file_is_not_waited_for(tmp_path: Path) -> None:
     index = write(tmp_path, line())
     (tmp_path / "frames.bin").unlink()
     os.mkfifo(tmp_path / "frames.bin")

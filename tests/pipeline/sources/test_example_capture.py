@@ -60,7 +60,7 @@ def test_every_captured_frame_comes_back_byte_for_byte(script: ModuleType) -> No
     assert [frame for frame in frames if not script.decode(frame).identical] == []
 
 
-def test_index_tells_what_the_headers_tell(script: ModuleType) -> None:
+def test_index_says_what_the_headers_say(script: ModuleType) -> None:
     for frame in script.read_capture(EXAMPLES / "capture"):
         header: RequestHeader | ResponseHeader
         if frame.entry.is_request:
@@ -96,7 +96,7 @@ def test_summary_alone_fits_a_screen(script: ModuleType, capsys: pytest.CaptureF
     assert lines[-1] == "All 2,186 frames came back byte for byte."
 
 
-def test_line_tells_the_error_codes_before_the_content(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_line_names_the_error_codes_before_the_content(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     script.main(["--all", "--width", "200"])
     lines = capsys.readouterr().out.splitlines()
     lines_with_two = [line for line in lines if "← AddPartitionsToTxn v3" in line and "error_code" in line]

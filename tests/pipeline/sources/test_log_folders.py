@@ -57,7 +57,7 @@ def rows(split: Split, wanted: Wanted) -> Iterator[dict[str, Any]]:
         ("a" * 250 + "-0", FIRST),
     ],
 )
-def test_names_that_no_broker_gives_are_no_segments(tmp_path: Path, folder: str, name: str) -> None:
+def test_names_that_no_broker_gives_are_not_segments(tmp_path: Path, folder: str, name: str) -> None:
     write(tmp_path / folder, batch(0), name)
     with pytest.raises(SourceError, match="no log segments; expected files such as"):
         find_segments(tmp_path)
@@ -70,7 +70,7 @@ def test_the_highest_numbers_are_read(tmp_path: Path) -> None:
     assert (row["partition"], row["offset"]) == (2**31 - 1, 2**63 - 1)
 
 
-def test_what_is_no_file_is_no_segment(tmp_path: Path) -> None:
+def test_what_is_not_a_file_is_not_a_segment(tmp_path: Path) -> None:
     folder = write(tmp_path / "t-0", batch(0))
     os.mkfifo(folder / ("1" * 19 + "0.log"))
     (folder / ("1" * 20 + ".log")).mkdir()

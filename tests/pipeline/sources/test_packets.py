@@ -1,4 +1,4 @@
-"""Captured packets: every frame comes back, whatever has happened to its segments, and what is missing is told."""
+"""Captured packets: every frame comes back, no matter what happened to its segments; what is missing is reported."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_frames_are_rows_and_can_be_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_lost_segments_cost_no_frame_but_theirs_and_are_told(tmp_path: Path, seed: int) -> None:
+def test_lost_segments_cost_no_frame_but_theirs_and_are_reported(tmp_path: Path, seed: int) -> None:
     segments = list(made.segments(shipped(), Random(seed), Disorder(lost=0.03)))
     found = found_in(tmp_path, made.dump(segments))
     # The client id of a response is that of its request, which may have been lost.
@@ -169,7 +169,7 @@ def connection_numbers(segments: Sequence[Tcp]) -> dict[int, int]:
     return {port - made.FIRST_CLIENT_PORT: number for number, port in enumerate(ports)}
 
 
-def test_a_frame_that_lacks_bytes_is_told_with_its_header_and_the_next_one_is_found(tmp_path: Path) -> None:
+def test_a_frame_that_lacks_bytes_is_reported_with_its_header_and_the_next_one_is_found(tmp_path: Path) -> None:
     frame = request(2) + b""
     talk = Talk().ask(1).answer(1).say(True, sized(frame[4:] + bytes(100))[:30])
     talk.say(True, bytes(50), is_captured=False).say(True, bytes(len(frame) - 4 + 100 + 4 - 80)).answer(2)
@@ -179,7 +179,7 @@ def test_a_frame_that_lacks_bytes_is_told_with_its_header_and_the_next_one_is_fo
     assert found[2].frame is None
 
 
-def test_packets_that_the_capture_cut_are_told_with_the_headers_in_them(tmp_path: Path) -> None:
+def test_packets_that_the_capture_cut_are_reported_with_the_headers_in_them(tmp_path: Path) -> None:
     found = found_in(tmp_path, made.dump(made.segments(shipped(), Random(1), Disorder()), snap=14 + 20 + 32 + 60))
     whole = frames_of(found)
     assert Counter(whole) <= Counter(shipped_frames())
@@ -202,7 +202,7 @@ def test_a_capture_that_starts_within_connections_finds_the_next_frames(tmp_path
     assert any("bytes of frames whose start was not captured" in error for error in errors_of(found))
 
 
-def test_which_side_is_the_broker_is_told_by_requests_where_nothing_else_does(tmp_path: Path) -> None:
+def test_which_side_is_the_broker_is_known_from_requests_if_nothing_else_says(tmp_path: Path) -> None:
     talk = Talk(opened=False).answer(6).ask(7).answer(7)
     found = found_in(tmp_path, made.dump(talk.segments))
     assert ids(found) == [("request", 7), ("response", 7)]
@@ -210,7 +210,7 @@ def test_which_side_is_the_broker_is_told_by_requests_where_nothing_else_does(tm
     assert errors_of(found) == ["14 bytes of frames whose start was not captured"]
 
 
-def test_ports_tell_the_broker_and_leave_others_out(tmp_path: Path) -> None:
+def test_ports_identify_the_broker_and_leave_others_out(tmp_path: Path) -> None:
     segments = list(made.segments(shipped(), Random(3), Disorder(opened=False)))
     found = found_in(tmp_path, made.dump(segments), (9094,))
     assert {one.listener for one in found} == {"10.0.0.2:9094"}
@@ -221,7 +221,7 @@ def test_ports_tell_the_broker_and_leave_others_out(tmp_path: Path) -> None:
         Options("kafka_frames", {"ports": "9092,70000"}, ("ports",)).ports("ports")
 
 
-def test_responses_are_found_again_behind_a_hole(tmp_path: Path) -> None:
+def test_responses_are_found_again_after_a_hole(tmp_path: Path) -> None:
     talk = Talk().ask(1).ask(2).ask(3).answer(1).answer(2, is_captured=False).answer(3)
     found = found_in(tmp_path, made.dump(talk.segments))
     assert ids(found) == [("request", 1), ("request", 2), ("request", 3), ("response", 1), ("response", 3)]
@@ -235,7 +235,7 @@ def test_requests_that_want_no_response_do_not_shift_the_others(tmp_path: Path) 
     assert errors_of(found) == []
 
 
-def test_a_request_may_be_captured_behind_its_response(tmp_path: Path) -> None:
+def test_a_request_may_be_captured_after_its_response(tmp_path: Path) -> None:
     segments = Talk().ask(1).answer(1).ask(2).answer(2).segments
     segments[2], segments[3] = segments[3], segments[2]
     found = found_in(tmp_path, made.dump(segments))
@@ -243,7 +243,7 @@ def test_a_request_may_be_captured_behind_its_response(tmp_path: Path) -> None:
     assert errors_of(found) == []
 
 
-def test_responses_without_a_request_are_told(tmp_path: Path) -> None:
+def test_responses_without_a_request_are_reported(tmp_path: Path) -> None:
     talk = Talk().ask(1).answer(1).answer(77).answer(78).ask(2).answer(2)
     found = found_in(tmp_path, made.dump(talk.segments))
     assert errors_of(found) == ["2 responses of 20 bytes to requests that were not captured"]
@@ -262,7 +262,7 @@ def test_endpoints_that_are_used_again_are_another_connection(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("direction", ["request", "response"])
-def test_a_direction_that_was_not_captured_at_all_is_told(tmp_path: Path, direction: str) -> None:
+def test_a_direction_that_was_not_captured_at_all_is_reported(tmp_path: Path, direction: str) -> None:
     segments = Talk(opened=False).ask(1).answer(1).ask(2).answer(2).ask(3).segments
     found = found_in(tmp_path, made.dump([one for one in segments if one.from_client == (direction == "request")]))
     if direction == "request":

@@ -1,9 +1,10 @@
-"""Captured packets that are no plaintext of Kafka's, damaged files, and places in them."""
+"""Captured packets that are not Kafka's plaintext, damaged files, and locations in them."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from random import Random
 from struct import pack
@@ -84,7 +85,7 @@ def rows_of(tmp_path: Path) -> list[pa.RecordBatch]:
         ([b"\x60\x82" * 20, b"", b"\x05\x04\0\xff"], [b"\x60" * 9, b"\x05\x04\x01"]),  # GSSAPI: the last has no answer
     ],
 )
-def test_tokens_behind_a_handshake_are_no_frames(
+def test_tokens_after_a_handshake_are_not_frames(
     tmp_path: Path, from_client: list[bytes], from_broker: list[bytes]
 ) -> None:
     shake = kafka_messages.encode_request(SaslHandshakeRequest(mechanism="X"), 1, "me")
@@ -104,13 +105,13 @@ def test_tokens_behind_a_handshake_are_no_frames(
     assert b"secret" not in b"".join(one.frame or b"" for one in found)
 
 
-def test_jobs_count_what_is_no_frame(tmp_path: Path) -> None:
+def test_jobs_count_what_is_not_a_frame(tmp_path: Path) -> None:
     talk = Talk().ask(1).answer(1).ask(2, is_captured=False).ask(3).answer(3)
     (tmp_path / "a.pcap").write_bytes(made.dump(talk.segments))
     batches = rows_of(tmp_path)
     (inspected,) = inspect_frames(batches)
-    faults = inspected.column("fault").to_pylist()
-    at = faults.index(f"{len(request(2))} bytes not captured")
+    errors = inspected.column("error").to_pylist()
+    at = errors.index(f"{len(request(2))} bytes not captured")
     assert (inspected.column("api")[at].as_py(), inspected.column("frame_bytes")[at].as_py()) == (None, None)
     (counted,) = count_frames(batches)
     assert {row["message"]: row["not_decoded"] for row in counted.to_pylist()}[""] == 1
@@ -126,7 +127,7 @@ def test_jobs_read_the_answer_to_a_version_that_the_broker_does_not_know(tmp_pat
     (inspected,) = inspect_frames(rows_of(tmp_path))
     (answer,) = [one for one in inspected.to_pylist() if one["direction"] == "response"]
     refusal = {"path": "error_code", "code": 35, "error": "UNSUPPORTED_VERSION", "count": 1}
-    assert (answer["fault"], answer["error_codes"]) == (None, [refusal])
+    assert (answer["error"], answer["error_codes"]) == (None, [refusal])
 
 
 # Damaged and hostile files.
@@ -167,13 +168,13 @@ def test_a_damaged_file_gives_rows_or_an_error_of_ours(
 @pytest.mark.parametrize(
     ("data", "wrong"),
     [
-        (b"", "is neither pcap nor pcapng: it starts with nothing"),
-        (b'{"i":0}', "is neither pcap nor pcapng: it starts with 7b 22 69 22"),
+        (b"", "is empty; give a file that tcpdump wrote"),
+        (b'{"i":0}', "is neither pcap nor pcapng (it starts with 7b 22 69 22); give a file that tcpdump wrote"),
         (b"\x1f\x8b\x08", "cannot be read: Compressed file ended"),
     ],
 )
 def test_a_file_of_something_else_is_refused(tmp_path: Path, data: bytes, wrong: str) -> None:
-    with pytest.raises(SourceError, match=f"a.pcap: {wrong}"):
+    with pytest.raises(SourceError, match=re.escape(f"a.pcap: {wrong}")):
         found_in(tmp_path, data)
 
 
@@ -286,8 +287,8 @@ def test_extract_writes_frames_in_the_own_form_and_faults_beside_them(tmp_path: 
         extract(tmp_path / "a.pcap", own, ())
     (tmp_path / "a.pcap").write_bytes(made.dump(Talk().ask(1).answer(2).segments))
     assert extract(tmp_path / "a.pcap", tmp_path / "faulty", ()) == (1, 1)
-    (fault,) = (tmp_path / "faulty" / "faults.jsonl").read_text().splitlines()
-    assert json.loads(fault) == {
+    (error,) = (tmp_path / "faulty" / "errors.jsonl").read_text().splitlines()
+    assert json.loads(error) == {
         "ts_ns": 3000,
         "conn": 0,
         "listener": "10.0.0.2:9092",

@@ -341,7 +341,7 @@ def test_what_is_in_memory_is_bounded(tmp_path: Path, compression: Any) -> None:
     assert sizes == [6, 6, 6, 2]
 
 
-def test_many_batches_without_records_are_no_rows(tmp_path: Path) -> None:
+def test_many_batches_without_records_are_not_rows(tmp_path: Path) -> None:
     path = tmp_path / "t-0" / f"{0:020}.log"
     path.parent.mkdir()
     path.write_bytes(write_batch([], base_offset=0) * 20_000 + write_batch([Record(offset=1)]))

@@ -109,7 +109,7 @@ def test_a_request_that_cannot_be_written_is_not_waited_for() -> None:
         (b"\0\0\0", "3 bytes cannot be a response"),
     ],
 )
-def test_a_response_that_is_not_due_is_an_error(frame: bytes, said: str) -> None:
+def test_an_unexpected_response_is_an_error(frame: bytes, said: str) -> None:
     client = ClientConnection(REGISTRY)
     client.send(HeartbeatRequest())
     client.send(HeartbeatRequest())
@@ -201,7 +201,7 @@ def test_tokens_of_a_time_without_handshakes_can_be_expected() -> None:
 def test_tokens_wait_for_responses() -> None:
     client = ClientConnection(REGISTRY)
     client.send(handshake(0))
-    with pytest.raises(LocalProtocolError, match="no token can be sent while a response is due"):
+    with pytest.raises(LocalProtocolError, match="no token can be sent before the response to correlation id"):
         client.send_token(b"x")
 
 

@@ -105,7 +105,7 @@ def test_produce_without_acknowledgement_has_no_response(version: int, transacti
     silent, asking = requests(connection)
     assert (silent.is_answered, asking.is_answered) == (False, True)
     cls: Any = REGISTRY.response(0, version)
-    with pytest.raises(LocalProtocolError, match="correlation id 1 wants no response"):
+    with pytest.raises(LocalProtocolError, match="correlation id 1 expects no response"):
         connection.respond(silent, cls())
     assert len(unsized(connection.respond(asking, cls()))) == 1
     client = ClientConnection(REGISTRY)
@@ -120,7 +120,7 @@ def test_produce_that_is_cut_short_waits_for_an_answer(size: int) -> None:
     assert event.is_answered
 
 
-def test_what_is_no_response_to_a_request_is_refused() -> None:
+def test_what_is_not_a_response_to_a_request_is_refused() -> None:
     connection = server(request(MetadataRequest(), 7))
     (event,) = requests(connection)
     older: Any = REGISTRY.response(3, 9)
@@ -128,7 +128,7 @@ def test_what_is_no_response_to_a_request_is_refused() -> None:
         with pytest.raises(LocalProtocolError, match="is not the response to API key 3, version 12"):
             connection.respond(event, body)
     for frame, shown in ((b"\0\0\0\x08", "00 00 00 08"), (b"\0\0", "00 00"), (b"", "nothing")):
-        with pytest.raises(LocalProtocolError, match=f"a response to correlation id 7 cannot begin with {shown}"):
+        with pytest.raises(LocalProtocolError, match=f"the response to correlation id 7 cannot begin with {shown}"):
             connection.respond_frame(event, frame)
     broken: Any = MetadataResponse(controller_id=2**40)
     with pytest.raises(EncodeError):
@@ -170,7 +170,7 @@ def test_responses_take_a_header_with_tags() -> None:
         (b"\0\0\0\7abcdefg", "7 bytes cannot be a request"),
     ],
 )
-def test_what_is_no_frame_is_an_error_with_its_place(after: bytes, said: str) -> None:
+def test_what_is_not_a_frame_is_an_error_with_its_place(after: bytes, said: str) -> None:
     good = request(MetadataRequest())
     connection = server(good, good, largest_frame=4096)
     connection.receive_data(after)

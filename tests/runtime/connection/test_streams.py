@@ -1,4 +1,4 @@
-"""However a stream is split, and whatever it contains, a connection reports the same events and documented errors."""
+"""However a stream is split and whatever it contains, a connection reports the same events and documented errors."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def test_sets_are_written_in_order_and_stay_as_they_are(layouts: Classes) -> Non
 @pytest.mark.parametrize(
     ("bits", "following"), [("2b", "00"), ("28", "00000000"), ("2e", "0000"), ("22", "00000000")], ids=str
 )
-def test_bit_may_tell_of_an_empty_value_that_is_never_written_so(layouts: Classes, bits: str, following: str) -> None:
+def test_bit_may_announce_an_empty_value_that_is_never_written_so(layouts: Classes, bits: str, following: str) -> None:
     cls = layouts("Switches", 0)
     message = cls.decode(raw(f"{bits} {NO_BITS} {following}"))
     assert message == cls(maybe=None, maybes=None)
@@ -275,7 +275,7 @@ def test_damage_shows_as_a_wrong_checksum(
         assert f"is 0x{broken[at:at + 4].hex()}, but bytes " in caught.value.reason
 
 
-def test_wrong_checksum_is_told_with_both_numbers(layouts: Classes) -> None:
+def test_wrong_checksum_is_reported_with_both_numbers(layouts: Classes) -> None:
     with pytest.raises(DecodeError) as caught:
         layouts("Checksums", 2).decode(raw("0001 | deadbeef | 0000"))
     assert str(caught.value) == (

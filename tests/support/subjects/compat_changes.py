@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kipgen.commands.compat.finding import Finding
 
 
-def _write(folder: Path, revisions: Revisions) -> tuple[Path, Path]:
+def write_revisions(folder: Path, revisions: Revisions) -> tuple[Path, Path]:
     sides = folder / "old", folder / "new"
     for side, texts in zip(sides, (revisions.old, revisions.new), strict=True):
         side.mkdir(parents=True)
@@ -22,193 +22,203 @@ def _write(folder: Path, revisions: Revisions) -> tuple[Path, Path]:
     return sides
 
 
-def _compare(folder: Path, old: str, new: str) -> tuple[Finding, ...]:
-    return compare_paths(*_write(folder, Revisions((old,), (new,)))).findings
+def compare_texts(folder: Path, old: str, new: str) -> tuple[Finding, ...]:
+    return compare_paths(*write_revisions(folder, Revisions((old,), (new,)))).findings
 
 
-def _field(name: str, type_: str, versions: str = "0+", more: str = "") -> str:
+def plain_field(name: str, type_: str, versions: str = "0+", more: str = "") -> str:
     return f'{{"name": "{name}", "type": "{type_}", "versions": "{versions}"{more}}}'
 
 
-def _tagged(name: str, tag: int, type_: str = "int32", more: str = "") -> str:
-    return _field(name, type_, "2+", f', "taggedVersions": "2+", "tag": {tag}{more}')
+def tagged_field(name: str, tag: int, type_: str = "int32", more: str = "") -> str:
+    return plain_field(name, type_, "2+", f', "taggedVersions": "2+", "tag": {tag}{more}')
 
 
-def _struct(name: str, type_: str, *fields: str, versions: str = "0+", more: str = "") -> str:
+def struct_field(name: str, type_: str, *fields: str, versions: str = "0+", more: str = "") -> str:
     inner = ", ".join(fields)
     return f'{{"name": "{name}", "type": "{type_}", "versions": "{versions}"{more}, "fields": [{inner}]}}'
 
 
 # The table of verdicts: what Kafka's own checker does not look at, or gets wrong, is among it
 
-_BETA, _INNER = _field("Beta", "int32"), _struct("Alpha", "[]Inner", _field("Leaf", "int32"))
-_REFUSED, _CODE, _WARNED, _FINE = "wire", "source", "notice", None
-_VERDICTS: dict[str, tuple[str | None, str, str]] = {
-    "identical, with an inline struct": (_FINE, spec(_INNER), spec(_INNER)),
+BETA, INNER = plain_field("Beta", "int32"), struct_field("Alpha", "[]Inner", plain_field("Leaf", "int32"))
+REFUSED, CODE, WARNED, FINE = "wire", "source", "notice", None
+VERDICTS: dict[str, tuple[str | None, str, str]] = {
+    "identical, with an inline struct": (FINE, spec(INNER), spec(INNER)),
     "nullability dropped in released versions": (
-        _REFUSED,
-        spec(_field("Alpha", "string", more=', "nullableVersions": "0+"')),
-        spec(_field("Alpha", "string", more=', "nullableVersions": "0-2"')),
+        REFUSED,
+        spec(plain_field("Alpha", "string", more=', "nullableVersions": "0+"')),
+        spec(plain_field("Alpha", "string", more=', "nullableVersions": "0-2"')),
     ),
     "nullability added in a new version": (
-        _WARNED,
-        spec(_field("Alpha", "string")),
-        spec(_field("Alpha", "string", more=', "nullableVersions": "4+"'), valid="0-4"),
+        WARNED,
+        spec(plain_field("Alpha", "string")),
+        spec(plain_field("Alpha", "string", more=', "nullableVersions": "4+"'), valid="0-4"),
     ),
-    "tagged field added to released flexible versions": (_FINE, spec(), spec(ALPHA, _tagged("Beta", 0))),
+    "tagged field added to released flexible versions": (FINE, spec(), spec(ALPHA, tagged_field("Beta", 0))),
     "tagged field removed, tag reserved": (
-        _WARNED,
-        spec(ALPHA, _tagged("Beta", 0)),
+        WARNED,
+        spec(ALPHA, tagged_field("Beta", 0)),
         spec(more='"reservedTags": [0]'),
     ),
-    "tagged field removed, tag not reserved": (_REFUSED, spec(ALPHA, _tagged("Beta", 0)), spec()),
-    "tag reused by a rename of the same type": (_REFUSED, spec(_tagged("Alpha", 0)), spec(_tagged("Beta", 0))),
+    "tagged field removed, tag not reserved": (REFUSED, spec(ALPHA, tagged_field("Beta", 0)), spec()),
+    "tag reused by a rename of the same type": (REFUSED, spec(tagged_field("Alpha", 0)), spec(tagged_field("Beta", 0))),
     "two tags swapped": (
-        _REFUSED,
-        spec(_tagged("Alpha", 0), _tagged("Beta", 1)),
-        spec(_tagged("Alpha", 1), _tagged("Beta", 0)),
+        REFUSED,
+        spec(tagged_field("Alpha", 0), tagged_field("Beta", 1)),
+        spec(tagged_field("Alpha", 1), tagged_field("Beta", 0)),
     ),
     "tagged to positional in the same versions": (
-        _REFUSED,
-        spec(_tagged("Alpha", 0)),
-        spec(_field("Alpha", "int32", "2+"), more='"reservedTags": [0]'),
+        REFUSED,
+        spec(tagged_field("Alpha", 0)),
+        spec(plain_field("Alpha", "int32", "2+"), more='"reservedTags": [0]'),
     ),
     "positional to tagged in the same versions": (
-        _REFUSED,
-        spec(_field("Alpha", "int32", "2+")),
-        spec(_tagged("Alpha", 0)),
+        REFUSED,
+        spec(plain_field("Alpha", "int32", "2+")),
+        spec(tagged_field("Alpha", 0)),
     ),
-    "tagged field's type change": (_REFUSED, spec(_tagged("Alpha", 0)), spec(_tagged("Alpha", 0, "int64"))),
+    "tagged field's type change": (REFUSED, spec(tagged_field("Alpha", 0)), spec(tagged_field("Alpha", 0, "int64"))),
     "tagged field's nullability change": (
-        _REFUSED,
-        spec(_tagged("Alpha", 0, "string")),
-        spec(_tagged("Alpha", 0, "string", ', "nullableVersions": "2+"')),
+        REFUSED,
+        spec(tagged_field("Alpha", 0, "string")),
+        spec(tagged_field("Alpha", 0, "string", ', "nullableVersions": "2+"')),
     ),
-    "released inflexible version made flexible": (_REFUSED, spec(flexible="3+"), spec(flexible="2+")),
-    "flexible made inflexible": (_REFUSED, spec(flexible="2+"), spec(flexible="3+")),
-    "plain field put into a released version": (_REFUSED, spec(), spec(ALPHA, _BETA)),
-    "plain field taken out of a released version": (_REFUSED, spec(ALPHA, _BETA), spec()),
+    "released inflexible version made flexible": (REFUSED, spec(flexible="3+"), spec(flexible="2+")),
+    "flexible made inflexible": (REFUSED, spec(flexible="2+"), spec(flexible="3+")),
+    "plain field put into a released version": (REFUSED, spec(), spec(ALPHA, BETA)),
+    "plain field taken out of a released version": (REFUSED, spec(ALPHA, BETA), spec()),
     "plain field taken out of some released versions": (
-        _REFUSED,
-        spec(ALPHA, _BETA),
-        spec(ALPHA, _field("Beta", "int32", "0-2")),
+        REFUSED,
+        spec(ALPHA, BETA),
+        spec(ALPHA, plain_field("Beta", "int32", "0-2")),
     ),
-    "default of a plain field changed": (_CODE, spec(), spec(_field("Alpha", "int32", more=', "default": "1"'))),
+    "default of a plain field changed": (CODE, spec(), spec(plain_field("Alpha", "int32", more=', "default": "1"'))),
     "default of a tagged field changed": (
-        _REFUSED,
-        spec(_tagged("Alpha", 0)),
-        spec(_tagged("Alpha", 0, more=', "default": "1"')),
+        REFUSED,
+        spec(tagged_field("Alpha", 0)),
+        spec(tagged_field("Alpha", 0, more=', "default": "1"')),
     ),
-    "default written in another way": (_FINE, spec(), spec(_field("Alpha", "int32", more=', "default": "0"'))),
-    "type change": (_REFUSED, spec(), spec(_field("Alpha", "uint32"))),
-    "highest version lowered": (_REFUSED, spec(), spec(valid="0-2")),
-    "lowest version lowered": (_REFUSED, spec(valid="1-3"), spec(valid="0-3")),
+    "default written in another way": (FINE, spec(), spec(plain_field("Alpha", "int32", more=', "default": "0"'))),
+    "type change": (REFUSED, spec(), spec(plain_field("Alpha", "uint32"))),
+    "highest version lowered": (REFUSED, spec(), spec(valid="0-2")),
+    "lowest version lowered": (REFUSED, spec(valid="1-3"), spec(valid="0-3")),
     "field ends after the old highest version": (
-        _WARNED,
-        spec(ALPHA, _BETA),
-        spec(ALPHA, _field("Beta", "int32", "0-3"), valid="0-4"),
+        WARNED,
+        spec(ALPHA, BETA),
+        spec(ALPHA, plain_field("Beta", "int32", "0-3"), valid="0-4"),
     ),
-    "new plain field in a new version": (_WARNED, spec(), spec(ALPHA, _field("Beta", "int32", "4+"), valid="0-4")),
-    "lowest version raised": (_WARNED, spec(), spec(valid="1-3")),
-    "rename": (_WARNED, spec(), spec(_BETA)),
-    "same-type reorder": (_REFUSED, spec(ALPHA, _BETA), spec(_BETA, ALPHA)),
+    "new plain field in a new version": (WARNED, spec(), spec(ALPHA, plain_field("Beta", "int32", "4+"), valid="0-4")),
+    "lowest version raised": (WARNED, spec(), spec(valid="1-3")),
+    "rename": (WARNED, spec(), spec(BETA)),
+    "same-type reorder": (REFUSED, spec(ALPHA, BETA), spec(BETA, ALPHA)),
     "struct renamed in inflexible versions": (
-        _CODE,
-        spec(_INNER, flexible="none"),
-        spec(_INNER.replace("Inner", "Other"), flexible="none"),
+        CODE,
+        spec(INNER, flexible="none"),
+        spec(INNER.replace("Inner", "Other"), flexible="none"),
     ),
-    "struct renamed in flexible versions": (_CODE, spec(_INNER), spec(_INNER.replace("Inner", "Other"))),
+    "struct renamed in flexible versions": (CODE, spec(INNER), spec(INNER.replace("Inner", "Other"))),
     "array of int32 to array of structs with one, inflexible": (
-        _CODE,
-        spec(_field("Alpha", "[]int32"), flexible="none"),
-        spec(_INNER, flexible="none"),
+        CODE,
+        spec(plain_field("Alpha", "[]int32"), flexible="none"),
+        spec(INNER, flexible="none"),
     ),
-    "array of int32 to array of structs with one, flexible": (_REFUSED, spec(_field("Alpha", "[]int32")), spec(_INNER)),
+    "array of int32 to array of structs with one, flexible": (
+        REFUSED,
+        spec(plain_field("Alpha", "[]int32")),
+        spec(INNER),
+    ),
     "ignorable": (
-        _WARNED,
-        spec(_field("Alpha", "int32", "1+")),
-        spec(_field("Alpha", "int32", "1+", ', "ignorable": true')),
+        WARNED,
+        spec(plain_field("Alpha", "int32", "1+")),
+        spec(plain_field("Alpha", "int32", "1+", ', "ignorable": true')),
     ),
     "mapKey": (
-        _WARNED,
-        spec(_INNER),
-        spec(_struct("Alpha", "[]Inner", _field("Leaf", "int32", more=', "mapKey": true'))),
+        WARNED,
+        spec(INNER),
+        spec(struct_field("Alpha", "[]Inner", plain_field("Leaf", "int32", more=', "mapKey": true'))),
     ),
     "entityType": (
-        _WARNED,
-        spec(_field("Alpha", "string")),
-        spec(_field("Alpha", "string", more=', "entityType": "topicName"')),
+        WARNED,
+        spec(plain_field("Alpha", "string")),
+        spec(plain_field("Alpha", "string", more=', "entityType": "topicName"')),
     ),
-    "about": (_FINE, spec(), spec(_field("Alpha", "int32", more=', "about": "A letter."'))),
+    "about": (FINE, spec(), spec(plain_field("Alpha", "int32", more=', "about": "A letter."'))),
     # Where names, places and forms could be mixed up
     "array of structs spread out, inflexible": (
-        _CODE,
-        spec(_struct("Alpha", "Inner", _field("Leaf", "int32"), _field("Twig", "int8")), flexible="none"),
-        spec(_field("Leaf", "int32"), _field("Twig", "int8"), flexible="none"),
+        CODE,
+        spec(
+            struct_field("Alpha", "Inner", plain_field("Leaf", "int32"), plain_field("Twig", "int8")), flexible="none"
+        ),
+        spec(plain_field("Leaf", "int32"), plain_field("Twig", "int8"), flexible="none"),
     ),
     "integer widened with its old encoding": (
-        _CODE,
+        CODE,
         spec(valid="0-1"),
         spec(
-            _field("Alpha", "int64", more=', "encoding": {"0-1": "fixed32", "2+": "fixed64"}'),
+            plain_field("Alpha", "int64", more=', "encoding": {"0-1": "fixed32", "2+": "fixed64"}'),
             valid="0-2",
         ),
     ),
     "encoding changed in a released version": (
-        _REFUSED,
-        spec(_field("Alpha", "int32", more=', "encoding": "packed32"')),
-        spec(_field("Alpha", "int32", more=', "encoding": "upacked32"')),
+        REFUSED,
+        spec(plain_field("Alpha", "int32", more=', "encoding": "packed32"')),
+        spec(plain_field("Alpha", "int32", more=', "encoding": "upacked32"')),
     ),
     "element encoding added": (
-        _REFUSED,
-        spec(_field("Alpha", "[]int32")),
-        spec(_field("Alpha", "[]int32", more=', "elementEncoding": "packed32"')),
+        REFUSED,
+        spec(plain_field("Alpha", "[]int32")),
+        spec(plain_field("Alpha", "[]int32", more=', "elementEncoding": "packed32"')),
     ),
-    "records to bytes": (_CODE, spec(_field("Alpha", "records")), spec(_field("Alpha", "bytes"))),
-    "string to bytes": (_REFUSED, spec(_field("Alpha", "string")), spec(_field("Alpha", "bytes"))),
+    "records to bytes": (CODE, spec(plain_field("Alpha", "records")), spec(plain_field("Alpha", "bytes"))),
+    "string to bytes": (REFUSED, spec(plain_field("Alpha", "string")), spec(plain_field("Alpha", "bytes"))),
     "tag valid in more released versions": (
-        _REFUSED,
-        spec(_field("Alpha", "int32", "3+", ', "taggedVersions": "3+", "tag": 0')),
-        spec(_tagged("Alpha", 0)),
+        REFUSED,
+        spec(plain_field("Alpha", "int32", "3+", ', "taggedVersions": "3+", "tag": 0')),
+        spec(tagged_field("Alpha", 0)),
     ),
     "tag of a version that was never released": (
-        _FINE,
-        spec(ALPHA, _field("Beta", "int32", "9+", ', "taggedVersions": "9+", "tag": 0')),
+        FINE,
+        spec(ALPHA, plain_field("Beta", "int32", "9+", ', "taggedVersions": "9+", "tag": 0')),
         spec(),
     ),
     "tagged field made plain in a new version, tag not reserved": (
-        _REFUSED,
-        spec(ALPHA, _tagged("Beta", 0)),
-        spec(ALPHA, _field("Beta", "int32", "4+"), valid="0-4"),
+        REFUSED,
+        spec(ALPHA, tagged_field("Beta", 0)),
+        spec(ALPHA, plain_field("Beta", "int32", "4+"), valid="0-4"),
     ),
     "tagged field made plain in a new version, tag reserved": (
-        _WARNED,
-        spec(ALPHA, _tagged("Beta", 0)),
-        spec(ALPHA, _field("Beta", "int32", "4+"), valid="0-4", more='"reservedTags": [0]'),
+        WARNED,
+        spec(ALPHA, tagged_field("Beta", 0)),
+        spec(ALPHA, plain_field("Beta", "int32", "4+"), valid="0-4", more='"reservedTags": [0]'),
     ),
     "reserved tag used again": (
-        _REFUSED,
+        REFUSED,
         spec(ALPHA, more='"reservedTags": [0]'),
-        spec(ALPHA, _tagged("Beta", 0)),
+        spec(ALPHA, tagged_field("Beta", 0)),
     ),
-    "reserved tag no longer reserved": (_REFUSED, spec(more='"reservedTags": [0]'), spec()),
+    "reserved tag no longer reserved": (REFUSED, spec(more='"reservedTags": [0]'), spec()),
     "tag in a struct forgotten": (
-        _REFUSED,
-        spec(_struct("Alpha", "[]Inner", _field("Leaf", "int32"), _tagged("Twig", 0))),
-        spec(_INNER),
+        REFUSED,
+        spec(struct_field("Alpha", "[]Inner", plain_field("Leaf", "int32"), tagged_field("Twig", 0))),
+        spec(INNER),
     ),
     "tag in a struct reserved": (
-        _WARNED,
-        spec(_struct("Alpha", "[]Inner", _field("Leaf", "int32"), _tagged("Twig", 0))),
-        spec(_struct("Alpha", "[]Inner", _field("Leaf", "int32"), more=', "reservedTags": [0]')),
+        WARNED,
+        spec(struct_field("Alpha", "[]Inner", plain_field("Leaf", "int32"), tagged_field("Twig", 0))),
+        spec(struct_field("Alpha", "[]Inner", plain_field("Leaf", "int32"), more=', "reservedTags": [0]')),
     ),
     "old versions described, not served": (
-        _WARNED,
+        WARNED,
         spec(ALPHA, valid="2-3"),
-        spec(ALPHA, _field("Beta", "int32", "0-1"), valid="0-3", more='"servedVersions": "2+"'),
+        spec(ALPHA, plain_field("Beta", "int32", "0-1"), valid="0-3", more='"servedVersions": "2+"'),
     ),
-    "old versions served again": (_REFUSED, spec(valid="2-3"), spec(valid="0-3", more='"servedVersions": "1+"')),
-    "versions no longer served": (_WARNED, spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "none"')),
-    "all versions served in other words": (_FINE, spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "0-3"')),
-    "tag of another type than the plain field before": (_FINE, spec(ALPHA), spec(ALPHA, _tagged("Beta", 0, "string"))),
+    "old versions served again": (REFUSED, spec(valid="2-3"), spec(valid="0-3", more='"servedVersions": "1+"')),
+    "versions no longer served": (WARNED, spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "none"')),
+    "all versions served in other words": (FINE, spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "0-3"')),
+    "tag of another type than the plain field before": (
+        FINE,
+        spec(ALPHA),
+        spec(ALPHA, tagged_field("Beta", 0, "string")),
+    ),
 }

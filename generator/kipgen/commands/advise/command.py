@@ -10,6 +10,7 @@ import typer
 
 from kipgen.commands.console import fail, one_line, print_problems
 from kipwire.tools.terminal import ERR, table_console
+from kipwire.tools.words import counted
 
 
 def advise(
@@ -61,7 +62,7 @@ def advise(
         if not read.counts.messages:
             for line in failures(read) if read.not_decoded else ():
                 ERR.print(line)
-            fail(f"the samples have no {checked.spec.name} that can be decoded ({read.others:,} other frames)")
+            fail(f"the samples have no {checked.spec.name} that can be decoded ({counted(read.others, 'other frame')})")
         advice = advise_on(checked.spec, read.counts)
     except (PackageError, SamplesError, AdviceError) as error:
         fail(str(error))
@@ -69,7 +70,7 @@ def advise(
         from kipgen.commands.advise.plot import draw
 
         draw(advice, read, plot)
-        ERR.print(f"drawn: {one_line(plot)}")
+        ERR.print(f"wrote {one_line(plot)}")
     if as_json:
         print(json.dumps(plain(advice, read, package), indent=2))
     else:

@@ -28,12 +28,14 @@ from kipwire.captures import (
 )
 from kipwire.encodings import Counts
 from kipwire.registry import Registry, registry_of
+from kipwire.tools.words import only_left
 
 Progress = Callable[[int], object]
 
 MAX_FAILURES = 20
 """Failures whose reasons are kept; all are counted."""
 
+_NO_FRAMES = "is this a file of request frames?"
 _SIZE_BYTES = 4
 _CHUNK = 1 << 20
 _BATCH = 256
@@ -181,12 +183,13 @@ class _Reader:
             if len(head) < _SIZE_BYTES:
                 raise SamplesError(f"{place}: the file ends within the size of a frame")
             if size < 0:
-                raise SamplesError(f"{place}: a frame cannot have {size} bytes; is this a file of request frames?")
+                raise SamplesError(f"{place}: a frame cannot have {size} bytes; {_NO_FRAMES}")
             frame = read_at_most(stream, min(size, LARGEST_FRAME + 1))
             if len(frame) > LARGEST_FRAME:
                 raise SamplesError(f"{place}: a frame of {size} bytes; the limit is {LARGEST_FRAME}")
             if len(frame) < size:
-                raise SamplesError(f"{place}: a frame of {size} bytes starts here, but only {len(frame)} are left")
+                hint = f"; {_NO_FRAMES}" if size > LARGEST_FRAME else ""
+                raise SamplesError(f"{place}: a frame of {size} bytes starts here, {only_left(len(frame))}{hint}")
             start += _SIZE_BYTES + size
             if len(frame) >= 2 and int.from_bytes(frame[:2], "big", signed=True) != self.spec.api_key:
                 self.samples.others += 1

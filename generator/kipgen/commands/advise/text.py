@@ -107,7 +107,7 @@ def _left_out(samples: Samples) -> Iterator[Text]:
 
 def failures(samples: Samples) -> Iterator[Text]:
     """The messages that could not be decoded: how many, and why the first ones could not."""
-    yield Text(f"{counted(samples.not_decoded, 'message')} could not be decoded and counted:", style="red")
+    yield Text(f"not in the figures: {counted(samples.not_decoded, 'message')} that cannot be decoded", style="red")
     for line in samples.failures[:FAILURES_SHOWN]:
         yield Text(f"  {line}", style="red")
     if samples.not_decoded > FAILURES_SHOWN:

@@ -24,9 +24,9 @@ class Finding:
     versions: frozenset[int]
     """The released versions that it touches; none if it is not about certain versions."""
     location: Location
-    """In the new file; of what is gone, where it would be."""
+    """In the new file; if it is gone, where it would be."""
     was: Location
-    """In the old file; of what is new, where it would have been."""
+    """In the old file; if it is new, where it would have been."""
     allowed: str | None = None
     """Why it is allowed, if it is."""
 

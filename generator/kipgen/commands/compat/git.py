@@ -45,7 +45,7 @@ class PastContent:
     """What a file was in an earlier commit."""
 
     commit: str
-    """In short."""
+    """The short id."""
     blob: str
 
 
@@ -56,13 +56,16 @@ def find_commit(path: Path, name: str) -> Commit:
         GitError: the path is not in a repository, or the repository does not have the revision.
     """
     folder = path if path.is_dir() else path.parent
-    root = folder / _run(folder, "rev-parse", "--show-cdup").decode().strip()
+    try:
+        root = folder / _run(folder, "rev-parse", "--show-cdup").decode().strip()
+    except GitError as error:
+        raise GitError(f"{path}: cannot be compared with {name!r}: {error}") from None
     is_shallow = _run(folder, "rev-parse", "--is-shallow-repository").strip() == b"true"
     try:
         id_ = _run(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except GitError:
-        hint = "; the clone is shallow; fetch the whole history" if is_shallow else ""
-        raise GitError(f"the repository of {path} has no revision {name!r}{hint}") from None
+        hint = "the clone is shallow; fetch the whole history" if is_shallow else "give a commit, tag or branch of it"
+        raise GitError(f"the repository of {path} has no revision {name!r}; {hint}") from None
     return Commit(root.resolve(), id_.decode().strip(), name, is_shallow)
 
 

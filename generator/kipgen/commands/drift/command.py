@@ -73,7 +73,7 @@ def _specs(folder: Path) -> dict[Path, Draft]:
 
 
 def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> bool:
-    """Add what the specs lack; whether one of them could not be written."""
+    """Add what the specs lack; return whether a spec could not be written."""
     from kipgen.commands.drift.write import write_missing
 
     refused = False

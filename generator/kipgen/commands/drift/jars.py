@@ -21,6 +21,7 @@ _SPEC = re.compile(r"(?:common/)?(?:message|metadata)/[^/]+\.json")
 _BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError, OSError)
 """What Python raises for a jar that is damaged, encrypted or packed in a way that it does not know."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*", re.ASCII)
+_GIVE = "give a jar of Kafka, such as kafka-clients-4.4.0.jar"
 _VERSIONED_NAME = re.compile(r"(?:kafka-)?(?P<name>.+?)(?:-\d[^/]*)?\.jar")
 
 
@@ -58,10 +59,12 @@ def read_release(jars: Sequence[Path]) -> dict[str, Published]:
             there = release.setdefault(draft.message.name, Published(_origin(jar), draft))
             if there.draft is not draft:
                 first = there.draft.part.document.file
-                raise JarError(f"{display}: {draft.message.name} is also in {first}; give the jars of one release")
+                raise JarError(
+                    f"{display}: {draft.message.name} is also in {first}; give the jars of one release, each once"
+                )
     if not release:
         names = ", ".join(map(str, jars))
-        raise JarError(f"{names}: no message specs inside; give jars of Kafka, such as kafka-clients-4.4.0.jar")
+        raise JarError(f"{names}: no message specs inside; {_GIVE}")
     return release
 
 
@@ -69,7 +72,7 @@ def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
     """Every spec in a jar: its name for people, and its text."""
     try:
         if jar.exists() and not jar.is_file():
-            raise JarError(f"{jar}: is not a file; give a jar of Kafka, such as kafka-clients-4.4.0.jar")
+            raise JarError(f"{jar}: is not a file; {_GIVE}")
         with zipfile.ZipFile(jar) as archive:
             for entry in sorted(archive.infolist(), key=lambda it: it.filename):
                 if not _SPEC.fullmatch(entry.filename):
@@ -86,7 +89,7 @@ def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
         raise
     except _BROKEN as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise JarError(f"{jar}: cannot be read as a jar: {reason}") from error
+        raise JarError(f"{jar}: cannot be read as a jar: {reason}; {_GIVE}") from error
 
 
 def _text(data: bytes, display: str) -> str:

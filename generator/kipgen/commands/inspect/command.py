@@ -62,9 +62,9 @@ def inspect(
         print(dumps(json_form(inspection), indent=2))
     elif html is None:
         _print_text(inspection)
-    if inspection.fault is not None:
+    if inspection.error is not None:
         if html is not None:
-            ERR.print(Text(f"fault: {inspection.fault}", "red"))
+            ERR.print(Text(f"error: {inspection.error}", "red"))
         sys.exit(1)
 
 

@@ -49,7 +49,7 @@ class Row:
     """One row of the table."""
 
     kind: str
-    """`part`: heading of a message; `struct`: heading of a struct's fields; `piece`; `rest`: from the fault on."""
+    """`part`: heading of a message; `struct`: heading of a struct's fields; `piece`; `rest`: from the error on."""
     first: int
     """Index of the first piece of the row."""
     last: int
@@ -75,7 +75,7 @@ MOST_BYTES = 2**16
 def page(inspection: Inspection) -> str:
     """The page as HTML text; it loads nothing from anywhere. Of a long message it shows the beginning."""
     pieces, end = _shown(inspection)
-    if inspection.fault is not None:  # what was not read is shown in dump and table too
+    if inspection.error is not None:  # what was not read is shown in dump and table too
         pieces.append(Piece("", "", "rest", "", inspection.rest, len(inspection.data), None))
     abouts = list(dict.fromkeys(piece.about for piece in pieces if piece.about))
     return (
@@ -84,7 +84,7 @@ def page(inspection: Inspection) -> str:
         .render(
             title=title(inspection),
             name=f"{inspection.message} v{inspection.version}",
-            fault=None if inspection.fault is None else str(inspection.fault),
+            error=None if inspection.error is None else str(inspection.error),
             lines=list(_dump(inspection.data[:end], pieces)),
             rows=list(_rows(inspection, pieces, {about: index for index, about in enumerate(abouts)})),
             abouts=abouts,
@@ -123,7 +123,7 @@ def _dump(data: bytes, pieces: list[Piece]) -> Iterator[DumpLine]:
 
 
 def _owners(size: int, pieces: list[Piece]) -> list[int]:
-    """For each byte the index of the piece that shows it: the last one, as bytes at fault may have been read before."""
+    """For each byte the index of the piece that shows it: the last one, as bytes in error may have been read before."""
     owners = [0] * size
     for index, piece in enumerate(pieces):
         end = min(piece.end, size)
@@ -139,7 +139,7 @@ def _rows(inspection: Inspection, pieces: list[Piece], abouts: dict[str, int]) -
     for index, piece in enumerate(pieces):
         size = piece.end - piece.start
         if piece.role in ("rest", "cut"):
-            rest = f"from the fault on: {counted(size, 'byte')}" if size else "the bytes end here"
+            rest = f"from the error on: {counted(size, 'byte')}" if size else "the bytes end here"
             label = piece.path or rest
             yield Row("rest", index, index, 0, label, label, piece.start, size, colour=_colour(piece))
             continue

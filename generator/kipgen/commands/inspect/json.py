@@ -10,7 +10,7 @@ from kipgen.commands.inspect.values import value_json
 
 def json_form(inspection: Inspection) -> dict[str, Any]:
     """An object with `message`, `version`, `size` in bytes, `elements` in the order of bytes, and `error` or null."""
-    fault = inspection.fault
+    error = inspection.error
     return {
         "message": inspection.message,
         "version": inspection.version,
@@ -31,13 +31,13 @@ def json_form(inspection: Inspection) -> dict[str, Any]:
         ],
         "error": (
             None
-            if fault is None
+            if error is None
             else {
-                "message": fault.message,
-                "version": fault.version,
-                "path": fault.path,
-                "offset": fault.offset,
-                "reason": fault.reason,
+                "message": error.message,
+                "version": error.version,
+                "path": error.path,
+                "offset": error.offset,
+                "reason": error.reason,
                 "rest": inspection.data[inspection.rest :].hex(),
                 "rest_offset": inspection.rest,
             }

@@ -12,7 +12,7 @@ from kipwire.tools.words import counted
 _UNKNOWN_STYLE = "bold yellow"
 _VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": "magenta"}
 _REST_WIDTH = 16
-"""Bytes in a line of what was not read."""
+"""How many unread bytes a line shows."""
 _REST_LINES = 16
 
 Line = tuple[tuple[str, str], ...]
@@ -30,9 +30,9 @@ class _Row:
 
 
 def text_lines(inspection: Inspection) -> Iterator[Line]:
-    """A title, the pieces under headings of what they belong to, and the fault with the bytes from there on."""
-    fault = inspection.fault
-    yield (title(inspection), "bold"), ("" if fault is None else ", then a fault", "bold red")
+    """A title, the pieces under the headings of their messages, and the error with the bytes from there on."""
+    error = inspection.error
+    yield (title(inspection), "bold"), ("" if error is None else ", then an error", "bold red")
     rows = [_row(piece, inspection.data) for piece in inspection.pieces]
     head = _Row(Piece("", "", "", "", 0, 0, None), "offset", "bytes", "path", "type", "value")
     widths = [max(len(getattr(row, column)) for row in (head, *rows)) for column in ("offset", "data", "path", "kind")]
@@ -45,7 +45,7 @@ def text_lines(inspection: Inspection) -> Iterator[Line]:
             yield ((part, "bold"),)
         style = _style(row.piece)
         yield (_columns(row, widths), "" if row.piece.role == "value" else style), (row.value, style)
-    if fault is not None:
+    if error is not None:
         yield from _fault_lines(inspection, widths[0])
 
 
@@ -78,7 +78,7 @@ def _style(piece: Piece) -> str:
 
 
 def _fault_lines(inspection: Inspection, width: int) -> Iterator[Line]:
-    yield ((f"fault: {inspection.fault}", "bold red"),)
+    yield ((f"error: {inspection.error}", "bold red"),)
     rest = inspection.data[inspection.rest :]
     if not rest:
         yield (("the bytes end here", "red"),)

@@ -10,13 +10,12 @@ from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.description.elements import Element
 from kipwire.description.walk import walk
 from kipwire.enums import NamedNumber
-from kipwire.frames import class_of_answer
+from kipwire.frames import class_of_answer, key_and_version
 from kipwire.messages import expect_end
 from kipwire.registry import Registry
 from kipwire.tools.words import counted, left_over
 
 _SIZE = struct.Struct(">i")
-_KEY_AND_VERSION = struct.Struct(">hh")
 _SMALL = 0xFFFF
 """Bytes: the largest frame whose size, taken for API key and version, has the key 0."""
 
@@ -53,26 +52,26 @@ class Inspection:
     version: int
     data: bytes
     pieces: tuple[Piece, ...]
-    """In the order of the bytes, without gaps, up to the fault if there is one."""
-    fault: DecodeError | None
+    """In the order of the bytes, without gaps, up to the error if there is one."""
+    error: DecodeError | None
     """Why the bytes are not a message, with the offset in `data`; None where all of them were read."""
 
     @property
     def rest(self) -> int:
-        """Offset of the first byte that was not read or is at fault; the number of bytes where all is well."""
+        """Offset of the first byte that was not read or is in error; the number of bytes where all is well."""
         read = self.pieces[-1].end if self.pieces else 0
-        return read if self.fault is None else min(read, self.fault.offset)
+        return read if self.error is None else min(read, self.error.offset)
 
 
 def inspect_message(cls: type[Message], data: bytes) -> Inspection:
     """One message, without a header; it must take all bytes."""
     pieces: list[Piece] = []
-    fault = None
+    error = None
     try:
         expect_end(cls, _read(cls, data, 0, pieces), data)
-    except DecodeError as error:
-        fault = error
-    return Inspection(cls.NAME, cls.VERSION, data, tuple(pieces), fault)
+    except DecodeError as caught:
+        error = caught
+    return Inspection(cls.NAME, cls.VERSION, data, tuple(pieces), error)
 
 
 def inspect_request(registry: Registry, data: bytes) -> Inspection:
@@ -147,10 +146,10 @@ class _Reading:
     @property
     def rank(self) -> tuple[bool | int, ...]:
         """Higher for what is more likely meant."""
-        fault = self.inspection.fault
-        read = len(self.inspection.data) if fault is None else fault.offset
+        error = self.inspection.error
+        read = len(self.inspection.data) if error is None else error.offset
         known, header = self.body_known, self.header_read
-        return fault is None, known and header, known, header, self.exact_size, read
+        return error is None, known and header, known, header, self.exact_size, read
 
 
 def _inspect_frame(data: bytes, contents_at: Callable[[bytes, int], _Contents]) -> Inspection:
@@ -173,7 +172,7 @@ def _read_frame(data: bytes, size: int | None, contents_at: Callable[[bytes, int
     contents = contents_at(frame, start)
     named = contents.header if isinstance(contents.body, DecodeError) else contents.body
     header_read = False
-    fault = None
+    error = None
     try:
         pos = _read(contents.header, frame, start, pieces)
         header_read = True
@@ -183,10 +182,10 @@ def _read_frame(data: bytes, size: int | None, contents_at: Callable[[bytes, int
         expect_end(contents.body, pos, frame)
         if size is not None:
             _expect_size(contents.body, size, data)
-    except DecodeError as error:
-        fault = error
+    except DecodeError as caught:
+        error = caught
     return _Reading(
-        Inspection(named.NAME, named.VERSION, data, tuple(pieces), fault),
+        Inspection(named.NAME, named.VERSION, data, tuple(pieces), error),
         header_read,
         # A large size is more likely the API key and version of a frame without one.
         named is contents.body and (header_read or size is None or size <= _SMALL),
@@ -207,9 +206,10 @@ def _expect_size(body: type[Message], size: int, data: bytes) -> None:
 def _request_contents(registry: Registry, frame: bytes, start: int) -> _Contents:
     """What the API key and the version, which every request header starts with, say that the frame holds."""
     lowest = _header(registry, "RequestHeader", None)
-    if len(frame) < start + _KEY_AND_VERSION.size:
-        return _Contents(lowest, DecodeError("RequestHeader", lowest.VERSION, "", len(frame), "no API key and version"))
-    api_key, version = _KEY_AND_VERSION.unpack_from(frame, start)
+    try:
+        api_key, version = key_and_version(frame[start:])
+    except DecodeError as error:  # which nobody sees: reading the header finds it first, with its field
+        return _Contents(lowest, error)
     try:
         body = registry.request(api_key, version)
         return _Contents(_header(registry, "RequestHeader", body.HEADER_VERSION), body)

@@ -20,7 +20,9 @@ def default_null(field: FieldDraft, _: Draft) -> Iterator[Finding]:
         return  # the default of records is always null
     if field.spec.nullable_versions.contains(field.spec.versions):
         return
-    text = f"the default is null, but the field is nullable only in {field.spec.nullable_versions}"
+    nullable = field.spec.nullable_versions
+    where = "never nullable" if nullable.is_empty else f"nullable only in {nullable}"
+    text = f"the default is null, but the field is {where}"
     yield Finding(field.part, f'{text}; write "nullableVersions": "{field.spec.versions}"', "default")
 
 

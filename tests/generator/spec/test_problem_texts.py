@@ -1,0 +1,35 @@
+"""The texts of problems name what is wrong and what would be right, in the words of the spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kipgen.reading.check import read_file
+from kipgen.reading.rules.examples import field_of, layout, spec
+
+pytestmark = pytest.mark.same_without_kernel
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[1]", "the spec is a list; write an object"),
+        (spec(more='"listeners": ["brokr"]'), "an element of 'listeners' is 'brokr'; did you mean broker?"),
+        (spec(more='"listeners": [1]'), "an element of 'listeners' is 1; write one of broker, controller or zkBroker"),
+        (layout(field_of("int32", sizeOf="x")), "'sizeOf' is 'x'; write rest"),
+        (
+            spec(field_of("string", default="null")),
+            'the default is null, but the field is never nullable; write "nullableVersions": "0+"',
+        ),
+        (
+            spec(field_of("string", default="null", nullableVersions="1+")),
+            'the default is null, but the field is nullable only in 1+; write "nullableVersions": "0+"',
+        ),
+    ],
+)
+def test_text_says_what_is_wrong_and_what_would_be_right(text: str, expected: str, tmp_path: Path) -> None:
+    file = tmp_path / "Probe.json"
+    file.write_text(text, encoding="utf-8")
+    assert expected in {problem.text for problem in read_file(file).problems}
