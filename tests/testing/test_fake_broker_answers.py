@@ -247,6 +247,13 @@ def test_offsets_of_unknown_partitions_are_not_committed() -> None:
     assert {place: one.offset for place, one in made.groups[GROUP].offsets.committed.items()} == {(TOPIC, 1): 5}
 
 
+def test_a_member_of_a_group_that_does_not_exist_commits_nothing() -> None:
+    made = node()
+    values = {**examples(made)[ApiKey.OFFSET_COMMIT], "generation_id_or_member_epoch": 1, "member_id": "m"}
+    assert error_codes(ask(made, request(ApiKey.OFFSET_COMMIT, 9, values))) == [ErrorCode.ILLEGAL_GENERATION]
+    assert made.groups == {}
+
+
 def test_groups_are_listed_described_and_deleted() -> None:
     made = node()
     joined = ask(made, request(ApiKey.JOIN_GROUP, 3, examples(made)[ApiKey.JOIN_GROUP]))

@@ -135,7 +135,7 @@ def test_a_member_that_is_not_heard_of_is_removed() -> None:
     assert error_of(lambda: group.heartbeat(second, None, generation, SESSION)) == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_who_does_not_join_again_in_time_is_left_behind() -> None:
+def test_who_does_not_join_again_in_time_is_removed() -> None:
     group, (first, second) = stable(None, None)
     ticket = group.join(joining(), 0)
     group.join(joining(second), 0)
@@ -264,7 +264,7 @@ STEPS = st.lists(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
-def test_whatever_members_do_all_tickets_are_decided_and_generations_only_grow(
+def test_all_tickets_are_decided_in_the_end_and_generations_only_grow(
     steps: list[tuple[str, int, bool]],
 ) -> None:
     group = Group("g")

@@ -8,6 +8,7 @@ from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import Api, Values, by_partition
 from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.groups import Group
 from kipwire.testing.broker.state.offsets import Committed, Offsets, TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID
@@ -18,13 +19,25 @@ _NONE = Committed(-1)
 def offset_commit(node: Node, request: Request) -> Values:
     """Commit offsets of a member, or of a client that is not in a group."""
     body: Any = request.body
-    group = node.group(body.group_id)
-    instance_id = getattr(body, "group_instance_id", None)
-    generation = body.generation_id_or_member_epoch
-    group.expect_committer(body.member_id, instance_id, generation, node.now())
+    group = committing_group(node, body)
     offsets, topics = committed_in(node, body)
     group.offsets.commit(offsets)
     return {"topics": topics}
+
+
+def committing_group(node: Node, body: Any) -> Group:
+    """The group that a member, or a client that is not in a group, commits offsets of.
+
+    Raises:
+        Refused: it may not.
+    """
+    generation = getattr(body, "generation_id_or_member_epoch", -1)
+    member_id, instance_id = getattr(body, "member_id", ""), getattr(body, "group_instance_id", None)
+    if generation >= 0 and body.group_id not in node.groups:
+        raise Refused(ErrorCode.ILLEGAL_GENERATION)
+    group = node.group(body.group_id)
+    group.expect_committer(member_id, instance_id, generation, node.now())
+    return group
 
 
 def refuse_offset_commit(body: Any, error: int) -> Values:

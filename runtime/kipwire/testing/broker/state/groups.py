@@ -183,7 +183,7 @@ class Group:
         self._remove(known or self._member(member_id, instance_id), now)
 
     def expect_committer(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
-        """Check that somebody may commit offsets: a member, or anybody while there are no members.
+        """Check that a client may commit offsets: a member, or any client while the group is empty.
 
         Raises:
             Refused: it is not of this generation, or has to ask for its assignment first.

@@ -34,7 +34,7 @@ class Topic:
         return self.partitions[index]
 
     def extend(self, count: int) -> None:
-        """Add empty partitions until there are so many."""
+        """Add empty partitions until the topic has `count`."""
         self.partitions += [Log() for _ in range(count - len(self.partitions))]
 
 
@@ -90,7 +90,7 @@ class Topics:
         return topic
 
     def check_more_partitions(self, name: str, count: int) -> Topic:
-        """The topic, if it can have so many partitions.
+        """The topic, if it can grow to `count` partitions.
 
         Raises:
             Refused: there is no such topic, or it has as many already.
