@@ -232,6 +232,17 @@ def test_a_rebalance_refuses_those_who_wait_for_their_assignments() -> None:
     assert error_of(lambda: group.sync(first, None, 2, {}, 0)) == ErrorCode.REBALANCE_IN_PROGRESS
 
 
+def test_a_member_that_asks_again_is_answered_once_more_and_the_older_request_is_refused() -> None:
+    group, (first,) = stable(None)
+    second = group.join(joining(), 0)
+    group.join(joining(first), 0)
+    member_id = joined(second).member_id
+    older, newer = (group.sync(member_id, None, 2, {}, 0) for _ in range(2))
+    assert error_of(older.found) == ErrorCode.REBALANCE_IN_PROGRESS
+    group.sync(first, None, 2, {member_id: b"x"}, 0)
+    assert newer.found() == b"x"
+
+
 def test_a_static_member_comes_back_without_a_rebalance_and_fences_the_one_before_it() -> None:
     group, (first, second) = stable("one", "two")
     again = joined(group.join(joining(instance_id="two"), 5))

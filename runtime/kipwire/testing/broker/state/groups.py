@@ -154,6 +154,7 @@ class Group:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
         if self.state == STABLE:
             return Ticket(member.assignment)
+        member.refuse(ErrorCode.REBALANCE_IN_PROGRESS)  # what it asked before, on a connection that it has given up
         ticket = member.syncing = Ticket()
         if member_id == self.leader:
             self._assign(assignments, now)
