@@ -38,7 +38,7 @@ class Talk:
     def close(self) -> None:
         self._socket.close()
 
-    def ask(self, label: str, api: ApiKey, version: int, retried: set[ErrorCode] = NOT_YET, **values: Any) -> Any:
+    def ask(self, label: str, api: ApiKey, version: int, retried: set[ErrorCode] = NOT_YET, /, **values: Any) -> Any:
         """The response; asked again while Kafka is not ready, which the fake broker always is."""
         until = monotonic() + TIMEOUT
         while True:
@@ -60,7 +60,7 @@ class Talk:
 
 
 def topics(talk: Talk) -> None:
-    new = {"num_partitions": 2, "replication_factor": 1}
+    new: dict[str, Any] = {"num_partitions": 2, "replication_factor": 1}
     asked = [{"name": talk.name, **new}, {"name": "a b", **new}, {"name": "z", **new, "num_partitions": 0}]
     talk.ask("create", ApiKey.CREATE_TOPICS, 7, topics=asked)
     talk.ask("describe", ApiKey.METADATA, 12, STILL, topics=[{"name": talk.name}])
@@ -105,8 +105,8 @@ def records(talk: Talk) -> None:
 
 
 def groups(talk: Talk) -> None:
-    unknown = {"group_id": f"{talk.name}-unknown", "generation_id": 1, "member_id": "m"}
-    protocol = {"protocol_type": "consumer", "protocol_name": "range"}
+    unknown: dict[str, Any] = {"group_id": f"{talk.name}-unknown", "generation_id": 1, "member_id": "m"}
+    protocol: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
     talk.ask("find", ApiKey.FIND_COORDINATOR, 4, coordinator_keys=[talk.name])
     talk.ask("heartbeat of no group", ApiKey.HEARTBEAT, 4, **unknown)
     talk.ask("sync of no group", ApiKey.SYNC_GROUP, 5, **unknown, **protocol)
@@ -123,17 +123,24 @@ def groups(talk: Talk) -> None:
 
     commit("to no group", 1, "m", "unknown")
     metadata = [{"name": "range", "metadata": bytes.fromhex("0000 00000000 ffffffff")}]
-    joining = {"group_id": talk.name, "session_timeout_ms": 10000, "rebalance_timeout_ms": 10000, "protocols": metadata}
+    joining: dict[str, Any] = {
+        "group_id": talk.name,
+        "session_timeout_ms": 10000,
+        "rebalance_timeout_ms": 10000,
+        "protocols": metadata,
+    }
     joining |= {"member_id": "", "protocol_type": "consumer"}
-    for wrong in ({"member_id": "unknown"}, {"group_id": ""}, {"protocols": []}):
+    wrong_ones: list[dict[str, Any]] = [{"member_id": "unknown"}, {"group_id": ""}, {"protocols": []}]
+    for wrong in wrong_ones:
         talk.ask(f"join with {wrong}", ApiKey.JOIN_GROUP, 9, **{**joining, **wrong})
     me = talk.ask("join", ApiKey.JOIN_GROUP, 9, **joining).member_id
     generation = talk.ask("join with an id", ApiKey.JOIN_GROUP, 9, **{**joining, "member_id": me}).generation_id
-    member = {"group_id": talk.name, "generation_id": generation, "member_id": me}
+    member: dict[str, Any] = {"group_id": talk.name, "generation_id": generation, "member_id": me}
     talk.ask("join as another type", ApiKey.JOIN_GROUP, 3, **{**joining, "protocol_type": "connect"})
     commit("too early", generation, me)
     talk.ask("heartbeat too early", ApiKey.HEARTBEAT, 4, **member)
-    for wrong in ({"generation_id": 77}, {"protocol_name": "sticky"}):
+    wrong_ones = [{"generation_id": 77}, {"protocol_name": "sticky"}]
+    for wrong in wrong_ones:
         talk.ask(f"sync with {wrong}", ApiKey.SYNC_GROUP, 5, **{**member, **protocol, **wrong})
     assignments = [{"member_id": me, "assignment": b"a"}]
     talk.ask("sync", ApiKey.SYNC_GROUP, 5, **member, **protocol, assignments=assignments)
@@ -149,7 +156,7 @@ def groups(talk: Talk) -> None:
 
 
 def transactions(talk: Talk) -> None:
-    names = {"transactional_id": talk.name}
+    names: dict[str, Any] = {"transactional_id": talk.name}
     talk.ask("find for transactions", ApiKey.FIND_COORDINATOR, 4, key_type=1, coordinator_keys=[talk.name])
     talk.ask("end unknown", ApiKey.END_TXN, 3, **names, producer_id=5, producer_epoch=0, committed=True)
     begun = talk.ask("begin a", ApiKey.INIT_PRODUCER_ID, 4, **names, transaction_timeout_ms=10000)
