@@ -148,8 +148,9 @@ def test_a_failure_without_a_response_closes_the_connection() -> None:
 def test_topics_are_created_when_they_are_asked_for_if_client_and_settings_allow_it() -> None:
     made = node(default_partitions=2)
     asked = {"topics": [{"name": "new"}, {"name": "not valid"}]}
+    errors = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_TOPIC_EXCEPTION]
     body = ask_newest(made, ApiKey.METADATA, {**asked, "allow_auto_topic_creation": False})
-    assert [one.error_code for one in body.topics] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
+    assert [one.error_code for one in body.topics] == errors
     assert "new" not in made.topics.by_name
     body = ask_newest(made, ApiKey.METADATA, asked)
     assert [(one.name, one.error_code, len(one.partitions)) for one in body.topics] == [
@@ -157,7 +158,7 @@ def test_topics_are_created_when_they_are_asked_for_if_client_and_settings_allow
         ("not valid", ErrorCode.INVALID_TOPIC_EXCEPTION, 0),
     ]
     body = ask_newest(node(auto_create_topics=False), ApiKey.METADATA, asked)
-    assert [one.error_code for one in body.topics] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
+    assert [one.error_code for one in body.topics] == errors
 
 
 def test_all_topics_are_described_where_none_is_named() -> None:
@@ -247,6 +248,24 @@ def test_offsets_of_unknown_partitions_are_not_committed() -> None:
     assert {place: one.offset for place, one in made.groups[GROUP].offsets.committed.items()} == {(TOPIC, 1): 5}
 
 
+def test_a_member_of_a_group_that_does_not_exist_commits_nothing() -> None:
+    made = node()
+    values = {**examples(made)[ApiKey.OFFSET_COMMIT], "generation_id_or_member_epoch": 1, "member_id": "m"}
+    assert error_codes(ask(made, request(ApiKey.OFFSET_COMMIT, 9, values))) == [ErrorCode.ILLEGAL_GENERATION]
+    partitions = [{"partition_index": index, "committed_offset": 5, "committed_metadata": None} for index in (1, 2)]
+    values["topics"] = [{"name": TOPIC, "partitions": partitions}]
+    errors = [ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert error_codes(ask(made, request(ApiKey.OFFSET_COMMIT, 9, values))) == errors
+    assert made.groups == {}
+
+
+def test_members_of_a_group_that_does_not_exist_leave_it_with_an_error_each() -> None:
+    values = {"group_id": "unknown", "members": [{"member_id": "a"}, {"member_id": "b"}]}
+    assert error_codes(ask_newest(node(), ApiKey.LEAVE_GROUP, values)) == [0] + [ErrorCode.UNKNOWN_MEMBER_ID] * 2
+    body = ask(node(), request(ApiKey.LEAVE_GROUP, 2, {"group_id": "unknown", "member_id": "a"}))
+    assert body.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
 def test_groups_are_listed_described_and_deleted() -> None:
     made = node()
     joined = ask(made, request(ApiKey.JOIN_GROUP, 3, examples(made)[ApiKey.JOIN_GROUP]))
@@ -282,8 +301,11 @@ def test_names_of_groups_and_protocols_are_checked() -> None:
     body = ask(made, request(ApiKey.JOIN_GROUP, 3, {**joining, "session_timeout_ms": 0}))
     assert body.error_code == ErrorCode.INVALID_SESSION_TIMEOUT
     joined = ask(made, request(ApiKey.JOIN_GROUP, 3, joining))
-    sync = {"group_id": GROUP, "generation_id": 1, "member_id": joined.member_id, "protocol_name": "sticky"}
-    assert ask_newest(made, ApiKey.SYNC_GROUP, sync).error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    protocol = {"protocol_type": "consumer", "protocol_name": "range"}
+    sync = {"group_id": GROUP, "generation_id": 1, "member_id": joined.member_id, **protocol}
+    for wrong in ({"protocol_name": "sticky"}, {"protocol_type": "connect"}, {"protocol_name": None}):
+        body = ask_newest(made, ApiKey.SYNC_GROUP, {**sync, **wrong})
+        assert body.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert ask_newest(made, ApiKey.SYNC_GROUP, {**sync, "group_id": "h"}).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 

@@ -135,7 +135,7 @@ def test_a_member_that_is_not_heard_of_is_removed() -> None:
     assert error_of(lambda: group.heartbeat(second, None, generation, SESSION)) == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_who_does_not_join_again_in_time_is_left_behind() -> None:
+def test_who_does_not_join_again_in_time_is_removed() -> None:
     group, (first, second) = stable(None, None)
     ticket = group.join(joining(), 0)
     group.join(joining(second), 0)
@@ -232,6 +232,17 @@ def test_a_rebalance_refuses_those_who_wait_for_their_assignments() -> None:
     assert error_of(lambda: group.sync(first, None, 2, {}, 0)) == ErrorCode.REBALANCE_IN_PROGRESS
 
 
+def test_a_member_that_asks_again_is_answered_once_more_and_the_older_request_is_refused() -> None:
+    group, (first,) = stable(None)
+    second = group.join(joining(), 0)
+    group.join(joining(first), 0)
+    member_id = joined(second).member_id
+    older, newer = (group.sync(member_id, None, 2, {}, 0) for _ in range(2))
+    assert error_of(older.found) == ErrorCode.REBALANCE_IN_PROGRESS
+    group.sync(first, None, 2, {member_id: b"x"}, 0)
+    assert newer.found() == b"x"
+
+
 def test_a_static_member_comes_back_without_a_rebalance_and_fences_the_one_before_it() -> None:
     group, (first, second) = stable("one", "two")
     again = joined(group.join(joining(instance_id="two"), 5))
@@ -264,7 +275,7 @@ STEPS = st.lists(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
-def test_whatever_members_do_all_tickets_are_decided_and_generations_only_grow(
+def test_all_tickets_are_decided_in_the_end_and_generations_only_grow(
     steps: list[tuple[str, int, bool]],
 ) -> None:
     group = Group("g")

@@ -1,4 +1,4 @@
-"""A fake broker starts, stops and is looked into, without leaving anything behind."""
+"""A fake broker starts and stops without a trace, and shows what it has."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_batches_of_a_producer_have_to_follow_each_other() -> None:
     for number in range(7):
         log.append(sent(b"v", sequence=number))
     assert refused(log, sent(b"v", sequence=8)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert refused(log, sent(b"v", sequence=1)) == ErrorCode.DUPLICATE_SEQUENCE_NUMBER  # too old to be remembered
+    assert refused(log, sent(b"v", sequence=1)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER  # too old to be remembered
     assert log.append(sent(b"v", sequence=2)) == 2  # the last five are
     assert log.append(sent(b"v", sequence=7)) == 7
 

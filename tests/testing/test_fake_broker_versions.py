@@ -36,14 +36,21 @@ def ready_for(api: ApiKey) -> tuple[Any, dict[str, Any]]:
     """A node in which a request of an API succeeds, and its values."""
     made = node()
     values = dict(examples(made)[api])
+    protocol = {"protocol_type": "consumer", "protocol_name": "range"}
     if api in NEEDS_A_MEMBER:
         joined = ask(made, request(ApiKey.JOIN_GROUP, 3, examples(made)[ApiKey.JOIN_GROUP]))
         values["member_id"] = joined.member_id
         values["members"] = [{**ALONE, "member_id": joined.member_id}]
         if api != ApiKey.SYNC_GROUP:
-            sync = {**values, "generation_id": 1, "assignments": [{"member_id": joined.member_id, "assignment": b"a"}]}
+            sync = {
+                **values,
+                **protocol,
+                "generation_id": 1,
+                "assignments": [{"member_id": joined.member_id, "assignment": b"a"}],
+            }
             ask_newest(made, ApiKey.SYNC_GROUP, sync)
         else:
+            values |= protocol
             values["assignments"] = [{"member_id": joined.member_id, "assignment": b"a"}]
     if api in NEEDS_A_TRANSACTION:
         begun = ask_newest(made, ApiKey.INIT_PRODUCER_ID, examples(made)[ApiKey.INIT_PRODUCER_ID])

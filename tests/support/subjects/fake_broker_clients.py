@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from kafka import KafkaConsumer, KafkaProducer
 
 TIMEOUT = 20.0
-"""Seconds, of whatever a test waits for."""
+"""Seconds that a test waits for anything."""
 HEARTBEAT, SESSION = 100, 6000
 """Milliseconds: soon enough to notice a rebalance at once."""
 POLL = 1000
@@ -35,14 +35,14 @@ class Client(ABC):
         """Consume as a member of a group and commit, until it is enough; then leave."""
 
     def read(self, address: str, topic: str, count: int, group: str) -> list[bytes]:
-        """Consume so many records as the only member of a group."""
+        """Consume `count` records as the only member of a group."""
         got: list[bytes] = []
         self.consume(address, topic, group, got, _has(got, count))
         return got
 
 
 def _has(got: list[bytes], count: int) -> Callable[[], bool]:
-    """Whether there are so many records, which is asked until there are, but not for ever."""
+    """Whether `count` records have come; fails if that is still asked after a while."""
     until = monotonic() + TIMEOUT
 
     def is_enough() -> bool:

@@ -44,6 +44,7 @@ class Server:
         """Close all connections and listen no more."""
         assert self._server is not None
         self._server.close()
+        await asyncio.sleep(0)  # for connections that were accepted just now
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)

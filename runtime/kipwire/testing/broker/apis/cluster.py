@@ -51,6 +51,8 @@ def _cluster(node: Node) -> Values:
 
 def _found(node: Node, asked: Any, may_create: bool) -> Values:
     try:
+        if asked.name is not None:
+            node.topics.check_name(asked.name)
         if may_create and asked.name is not None and asked.name not in node.topics.by_name:
             node.topics.create(asked.name, node.settings.default_partitions)
         return _described(node.topic_of(asked))

@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 _FIRST_WITH_ID_FIRST = 4
 """The first version of JoinGroup in which new members join in two steps."""
+_FIRST_WITH_PROTOCOL = 5
+"""The first version of SyncGroup in which members say which protocol they have agreed on."""
 
 
 async def join_group(node: Node, request: Request) -> Values:
@@ -60,10 +62,12 @@ def refuse_join(body: Any, error: int) -> Values:
 async def sync_group(node: Node, request: Request) -> Values:
     """A member's assignment; answered when the leader has sent all of them."""
     body: Any = request.body
+    has_protocol = request.api_version >= _FIRST_WITH_PROTOCOL
+    if has_protocol and (body.protocol_type is None or body.protocol_name is None):
+        raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     group = node.known_group(body.group_id)
     assignments = {one.member_id: one.assignment for one in body.assignments}
-    protocols = ((group.protocol_type, "protocol_type"), (group.protocol, "protocol_name"))
-    if any(getattr(body, name, None) not in (None, own) for own, name in protocols):
+    if has_protocol and (body.protocol_type, body.protocol_name) != (group.protocol_type, group.protocol):
         raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     ticket = group.sync(body.member_id, _instance(body), body.generation_id, assignments, node.now())
     assignment = await _decided(node, group, ticket)
@@ -80,15 +84,14 @@ def heartbeat(node: Node, request: Request) -> Values:
 def leave_group(node: Node, request: Request) -> Values:
     """Remove members."""
     body: Any = request.body
-    group = node.known_group(body.group_id)
     if hasattr(body, "member_id"):
-        group.leave(body.member_id, None, node.now())
+        node.known_group(body.group_id).leave(body.member_id, None, node.now())
         return {}
 
     def leave(asked: Any) -> Values:
         identity = {"member_id": asked.member_id, "group_instance_id": asked.group_instance_id}
         try:
-            group.leave(asked.member_id, asked.group_instance_id, node.now())
+            node.known_group(body.group_id).leave(asked.member_id, asked.group_instance_id, node.now())
         except Refused as error:
             return {**identity, "error_code": error.error}
         return identity

@@ -8,7 +8,7 @@ from typing import Any
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import Api, Values, refuse_all
-from kipwire.testing.broker.apis.group_offsets import committed_in, refuse_offset_commit
+from kipwire.testing.broker.apis.group_offsets import committed_in, committing_group, refuse_offset_commit
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.transactions import Transaction
@@ -91,11 +91,9 @@ def commit_offsets(node: Node, request: Request) -> Values:
     """Commit offsets at the end of the transaction."""
     body: Any = request.body
     _current(node, request, body.transactional_id, body.producer_id, body.producer_epoch)
-    group = node.group(body.group_id)
-    generation, member_id = getattr(body, "generation_id_or_member_epoch", -1), getattr(body, "member_id", "")
-    if generation >= 0 or member_id:
-        instance_id = getattr(body, "group_instance_id", None)
-        group.expect_committer(member_id, instance_id, generation, node.now())
+    is_member = getattr(body, "generation_id_or_member_epoch", -1) >= 0 or getattr(body, "member_id", "")
+    # Producers before KIP-447 do not say which member they commit for.
+    group = committing_group(node, body) if is_member else node.group(body.group_id)
     offsets, topics = committed_in(node, body)
     group.offsets.commit_later(body.producer_id, offsets)
     return {"topics": topics}

@@ -154,6 +154,7 @@ class Group:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
         if self.state == STABLE:
             return Ticket(member.assignment)
+        member.refuse(ErrorCode.REBALANCE_IN_PROGRESS)  # what it asked before, on a connection that it has given up
         ticket = member.syncing = Ticket()
         if member_id == self.leader:
             self._assign(assignments, now)
@@ -183,7 +184,7 @@ class Group:
         self._remove(known or self._member(member_id, instance_id), now)
 
     def expect_committer(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
-        """Check that somebody may commit offsets: a member, or anybody while there are no members.
+        """Check that a client may commit offsets: a member, or any client while the group is empty.
 
         Raises:
             Refused: it is not of this generation, or has to ask for its assignment first.

@@ -178,9 +178,8 @@ class Log:
         if producer.recent:
             last = producer.recent[-1].last
             if batch.base_sequence != next_sequence(last, 1):
-                is_old = batch.last_sequence <= last
-                error = ErrorCode.DUPLICATE_SEQUENCE_NUMBER if is_old else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-                raise Refused(error, f"sequence number {batch.base_sequence} follows {last}")
+                reason = f"sequence number {batch.base_sequence} follows {last}"
+                raise Refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
         return None
 
 

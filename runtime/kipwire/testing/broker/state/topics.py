@@ -34,7 +34,7 @@ class Topic:
         return self.partitions[index]
 
     def extend(self, count: int) -> None:
-        """Add empty partitions until there are so many."""
+        """Add empty partitions until the topic has `count`."""
         self.partitions += [Log() for _ in range(count - len(self.partitions))]
 
 
@@ -66,14 +66,23 @@ class Topics:
                 return topic
         raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
 
+    @staticmethod
+    def check_name(name: str) -> None:
+        """Check that a topic may have a name.
+
+        Raises:
+            Refused: it may not.
+        """
+        if not _VALID_NAME.fullmatch(name):
+            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is not a valid name of a topic")
+
     def check_new(self, name: str, partitions: int) -> None:
         """Check that a topic can be created.
 
         Raises:
             Refused: the name is taken or invalid, or there would be no partition.
         """
-        if not _VALID_NAME.fullmatch(name):
-            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is not a valid name of a topic")
+        self.check_name(name)
         if name in self.by_name:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"the topic {name!r} exists already")
         if partitions < 1:
@@ -90,7 +99,7 @@ class Topics:
         return topic
 
     def check_more_partitions(self, name: str, count: int) -> Topic:
-        """The topic, if it can have so many partitions.
+        """The topic, if it can grow to `count` partitions.
 
         Raises:
             Refused: there is no such topic, or it has as many already.

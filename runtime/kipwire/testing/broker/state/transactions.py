@@ -49,7 +49,7 @@ class Producers:
         return self._next_id - 1
 
     def begin(self, transactional_id: str) -> Transaction:
-        """The transaction of a producer that begins, and thereby fences the producer before it."""
+        """The transaction of a producer that begins; the producer before it is fenced."""
         known = self.transactions.get(transactional_id)
         if known is None or known.epoch >= HIGHEST_EPOCH - 1:
             found = self.transactions[transactional_id] = Transaction(self.new_id(), 0)
