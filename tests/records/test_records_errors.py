@@ -51,10 +51,12 @@ WRONG_BYTES: dict[str, tuple[bytes, str, int, str]] = {
         with_bytes(GOOD, 8, int32(13)), "batch_length", 8, "a batch cannot have 13 bytes; the smallest has 14"
     ),
     "length below the header": (
-        with_bytes(GOOD, 8, int32(48)), "batch_length", 8, "a batch of magic 2 cannot have 48 bytes; the smallest has 49"
+        with_bytes(GOOD, 8, int32(48)), "batch_length", 8,
+        "a batch of magic 2 cannot have 48 bytes; the smallest has 49",
     ),
     "length below that of magic 1": (
-        with_bytes(INNER, 8, int32(21)), "message_size", 8, "a batch of magic 1 cannot have 21 bytes; the smallest has 22"
+        with_bytes(INNER, 8, int32(21)), "message_size", 8,
+        "a batch of magic 1 cannot have 21 bytes; the smallest has 22",
     ),
     "unknown magic": (
         with_bytes(GOOD, 16, b"\3"), "magic", 16, "unknown message format 3; known are 0, 1 and 2"
