@@ -45,16 +45,18 @@ WRONG_BYTES: dict[str, tuple[bytes, str, int, str]] = {
         with_bytes(GOOD, 70, b"\xff"), "crc", 17, "is 0xcbbe2149, but the bytes after it have 0x"
     ),
     "negative length": (
-        with_bytes(GOOD, 8, int32(-1)), "batch_length", 8, "-1 bytes are not a batch; the smallest has 14"
+        with_bytes(GOOD, 8, int32(-1)), "batch_length", 8, "a batch cannot have -1 bytes; the smallest has 14"
     ),
     "length below any": (
-        with_bytes(GOOD, 8, int32(13)), "batch_length", 8, "13 bytes are not a batch; the smallest has 14"
+        with_bytes(GOOD, 8, int32(13)), "batch_length", 8, "a batch cannot have 13 bytes; the smallest has 14"
     ),
     "length below the header": (
-        with_bytes(GOOD, 8, int32(48)), "batch_length", 8, "48 bytes are not a batch of magic 2; the smallest has 49"
+        with_bytes(GOOD, 8, int32(48)), "batch_length", 8,
+        "a batch of magic 2 cannot have 48 bytes; the smallest has 49",
     ),
     "length below that of magic 1": (
-        with_bytes(INNER, 8, int32(21)), "message_size", 8, "21 bytes are not a batch of magic 1; the smallest has 22"
+        with_bytes(INNER, 8, int32(21)), "message_size", 8,
+        "a batch of magic 1 cannot have 21 bytes; the smallest has 22",
     ),
     "unknown magic": (
         with_bytes(GOOD, 16, b"\3"), "magic", 16, "unknown message format 3; known are 0, 1 and 2"
@@ -62,7 +64,7 @@ WRONG_BYTES: dict[str, tuple[bytes, str, int, str]] = {
     "negative magic": (
         with_bytes(GOOD, 16, b"\xff"), "magic", 16, "unknown message format -1; known are 0, 1 and 2"
     ),
-    "zeros": (bytes(100), "batch_length", 8, "0 bytes are not a batch; the smallest has 14"),
+    "zeros": (bytes(100), "batch_length", 8, "a batch cannot have 0 bytes; the smallest has 14"),
     "unknown codec": (
         batch_of(GOOD[HEADER:], 20, codec=5), "attributes", 21, "unknown compression 5; known are 0 to 4"
     ),

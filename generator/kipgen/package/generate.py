@@ -181,10 +181,10 @@ def differences(changes: PackageChanges) -> Iterator[str]:
         file = changes.package / path
         old = read_regular(file, _SHOWN_BYTES).decode(errors="backslashreplace") if file.exists() else ""
         yield from difflib.unified_diff(
-            old.splitlines(), text.splitlines(), f"{file} (there)", f"{file} (from specs)", lineterm=""
+            old.splitlines(), text.splitlines(), f"{file} (on disk)", f"{file} (from specs)", lineterm=""
         )
     for path in changes.stale:
-        yield f"--- {changes.package / path} (there)"
+        yield f"--- {changes.package / path} (on disk)"
         yield "+++ no spec needs this file any more"
 
 

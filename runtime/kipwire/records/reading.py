@@ -98,7 +98,7 @@ def batches_in(
         is_whole = len(head) == HEAD.size
         _, size, _, magic = HEAD.unpack(head if is_whole else head.ljust(HEAD.size, b"\0"))
         if size < _SMALLEST:
-            reason = f"{size} bytes are not a batch; the smallest has {_SMALLEST}"
+            reason = f"a batch cannot have {size} bytes; the smallest has {_SMALLEST}"
             raise location.error(2, forms[2].size_name, SIZE, reason)
         if not is_whole:
             return
@@ -106,7 +106,7 @@ def batches_in(
             raise location.error(magic, "magic", MAGIC, f"unknown message format {magic}; known are 0, 1 and 2")
         form = forms[magic]
         if size < form.smallest:
-            reason = f"{size} bytes are not a batch of magic {magic}; the smallest has {form.smallest}"
+            reason = f"a batch of magic {magic} cannot have {size} bytes; the smallest has {form.smallest}"
             raise location.error(magic, form.size_name, SIZE, reason)
         size += SIZE_END
         if max_batch_size is not None and max_batch_size < size <= end - start:
