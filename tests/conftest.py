@@ -11,11 +11,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.distribution import ByUnit, order
 from tests.support.places import FORMS, LAYOUTS
 from tests.support.spec_package import Classes, generated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from xdist.remote import Producer
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what takes longest first; all worker processes must find the same order."""
+    items.sort(key=lambda item: order(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByUnit | None:
+    """What gives the tests to worker processes."""
+    return ByUnit(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session")
