@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kafka_messages
+from kafka_messages.metadata_response.v12 import MetadataResponsePartition, MetadataResponseTopic
 from kipwire import Message
-from kipwire.testing import damaged
+from kipwire.testing import _repeated, damaged
 from tests.support import golden_data, property_checks
 from tests.support.cases import of_each
 from tests.support.places import FORMS, LAYOUTS
@@ -51,6 +53,52 @@ def label(which: tuple[str, str, int]) -> str:
 of_every_class = of_each("which", EVERY_CLASS, together=name_of, label=label)
 of_every_class_without_rests = of_each("which", WITHOUT_RESTS, together=name_of, label=label)
 """Record formats may take all bytes that are left, so that fewer of them can be a message, too."""
+
+
+def test_elements_that_are_drawn_again_and_again_are_copies() -> None:
+    topic = MetadataResponseTopic(partitions=[MetadataResponsePartition(replica_nodes=[1, 2])])
+    topic.partitions[0].unknown_tagged_fields = {7: b"x"}
+    first, second, third = _repeated([topic], 3)
+    assert first == second == third == topic
+    first.partitions[0].replica_nodes.append(3)
+    first.partitions[0].unknown_tagged_fields[8] = b"y"
+    first.unknown_tagged_fields[9] = b"z"
+    first.partitions.append(MetadataResponsePartition())
+    assert second == third == topic != first
+    assert topic.partitions[0].replica_nodes == [1, 2]
+
+
+@given(st.binary(max_size=40).flatmap(lambda data: st.tuples(st.just(data), damaged(data))))
+@settings(max_examples=300, derandomize=True, database=None)
+def test_damaged_bytes_are_never_unharmed(data_and_damaged: tuple[bytes, bytes]) -> None:
+    data, faulty = data_and_damaged
+    assert faulty != data
+    assert len(faulty) <= len(data) + 12
+
+
+def test_every_kind_of_fault_is_met() -> None:
+    data, met = bytes(range(100, 130)), set()
+
+    @given(damaged(data))
+    @settings(max_examples=300, derandomize=True, database=None)
+    def collect(faulty: bytes) -> None:
+        at = next((at for at, (a, b) in enumerate(zip(data, faulty, strict=False)) if a != b), len(faulty))
+        if data.startswith(faulty):
+            met.add("cut")
+        elif (
+            len(faulty) == len(data) and (data[at] ^ faulty[at]).bit_count() == 1 and data[at + 1 :] == faulty[at + 1 :]
+        ):
+            met.add("flipped")
+        elif len(faulty) == len(data):
+            met.add("overwritten")
+        elif len(faulty) < len(data) and data.endswith(faulty[at:]):
+            met.add("removed")
+        elif data.endswith(faulty[at + len(faulty) - len(data) :]):
+            added = faulty[at : at + len(faulty) - len(data)]
+            met.add("repeated" if added * 2 in faulty and added in data else "added")
+
+    collect()
+    assert met == {"cut", "flipped", "overwritten", "removed", "repeated", "added"}
 
 
 @of_every_class

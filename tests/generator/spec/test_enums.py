@@ -245,26 +245,29 @@ def structs(cls: type[Struct]) -> set[type[Struct]]:
     return {cls}.union(*(structs(field.struct) for field in cls.FIELDS if field.struct and field.struct is not cls))
 
 
-KAFKA: set[type[Struct]] = set().union(
-    *(
-        structs(kafka_messages.message(name, version))
-        for name in kafka_messages.names()
-        for version in kafka_messages.versions(name)
+@pytest.fixture(scope="module")
+def kafka() -> set[type[Struct]]:
+    """All structs; a fixture, as importing them takes a second and every worker process collects this module."""
+    return set().union(
+        *(
+            structs(kafka_messages.message(name, version))
+            for name in kafka_messages.names()
+            for version in kafka_messages.versions(name)
+        )
     )
-)
 
 
-def test_every_error_code_and_no_field_of_another_type_has_the_error_codes() -> None:
-    fields = [field for cls in KAFKA for field in cls.ATTRIBUTES]
+def test_every_error_code_and_no_field_of_another_type_has_the_error_codes(kafka: set[type[Struct]]) -> None:
+    fields = [field for cls in kafka for field in cls.ATTRIBUTES]
     for field in fields:
         is_code = field.element == "int16" and field.spec_name.endswith("ErrorCode")
         assert (field.enum is ErrorCode) == is_code, (field.owner, field)
     assert sum(field.enum is ErrorCode for field in fields) > 300
 
 
-def test_every_entry_is_that_of_a_field_and_every_number_fits_it() -> None:
+def test_every_entry_is_that_of_a_field_and_every_number_fits_it(kafka: set[type[Struct]]) -> None:
     seen = set()
-    for cls in KAFKA:
+    for cls in kafka:
         for field in cls.ATTRIBUTES:
             if field.enum is not None:
                 seen.add(f"{cls.__module__.split('.')[1]}.{cls.__name__}.{field.name}")
