@@ -65,7 +65,8 @@ def test_every_test_runs_once_and_a_group_in_one_worker() -> None:
     tests = sorted([*others, *sites], key=order)
     options = SimpleNamespace(loadscopereorder=True, tx=["2*popen"], px=None)
     config: Any = SimpleNamespace(option=options, getvalue=lambda name: getattr(options, name))
-    scheduler, workers = ByUnit(config), [Worker("a"), Worker("b")]
+    scheduler: Any = ByUnit(config)
+    workers = [Worker("a"), Worker("b")]
     for worker in workers:
         scheduler.add_node(worker)
     for worker in workers:
