@@ -7,8 +7,11 @@ CODE := generator runtime pipeline tests benchmarks examples scripts docs/site h
 KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 
+# Compiled modules are kept, whatever the caller's environment says: hundreds of processes import them.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types mypy pyright \
+.PHONY: help setup native generate check-generated test test-pure test-maven fuzz-build fuzz-native lint types mypy pyright \
 	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark bench-proxy demo docs \
 	broker broker-stop test-broker test-cluster lock wheel clean
 
@@ -55,6 +58,9 @@ test-broker: setup  ## Run the pipeline against a broker that is started for it,
 
 test-cluster: setup  ## Run the pipeline on a cluster and a Spark Connect server whose workers only have its wheel
 	@JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m cluster -n 0
+
+fuzz-build: setup  ## Build what fuzz-native runs: the kernel with AddressSanitizer, and packages of its own
+	@VENV=$(VENV) CC="$(CC)" bash scripts/fuzz.sh build
 
 fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged and hostile input, each target for FUZZ_SECONDS
 	@VENV=$(VENV) FUZZ_SECONDS=$(FUZZ_SECONDS) CC="$(CC)" bash scripts/fuzz.sh

@@ -11,11 +11,49 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support import cases
+from tests.support.distribution import ByUnit, order
 from tests.support.places import FORMS, LAYOUTS
 from tests.support.spec_package import Classes, generated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from xdist.remote import Producer
+    from xdist.workermanage import WorkerController
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what takes longest first; all worker processes must find the same order."""
+    items.sort(key=lambda item: order(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByUnit | None:
+    """What gives the tests to worker processes."""
+    return ByUnit(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+CASES = pytest.StashKey[int]()
+"""How many cases `of_each` has run in worker processes."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send the number of cases from a worker process."""
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["cases"] = cases.checked()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: WorkerController) -> None:
+    """Add the number of cases of a worker process."""
+    found = getattr(node, "workeroutput", {}).get("cases", 0)
+    node.config.stash[CASES] = node.config.stash.get(CASES, 0) + found
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many cases were checked, which are more than tests."""
+    if count := cases.checked() + config.stash.get(CASES, 0):
+        terminalreporter.write_line(f"{count} cases of one message each were checked together in tests of it")
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +72,8 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "OFF")
+        # A session of a minute ends before what the optimizing compiler makes has paid off.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
         # Planning again and compiling take longer than what few rows need.

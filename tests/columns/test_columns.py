@@ -18,6 +18,7 @@ import proposals
 from kipwire import DecodeError, Message, columns, native
 from kipwire.testing import damaged, messages
 from tests.support import column_checks, golden_data, property_checks
+from tests.support.cases import of_each
 from tests.support.column_checks import BY_PYTHON, Way
 from tests.support.places import FORMS
 from tests.support.spec_package import Classes, declared_versions
@@ -36,7 +37,8 @@ OTHERS = [
 # Values, bytes and verdicts.
 
 
-@pytest.mark.parametrize(("name", "version"), PAIRS, ids=str)
+@pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
+@of_each("name, version", PAIRS, together=lambda name, version: name)
 def test_golden_messages_are_the_same_in_columns(way: Way, name: str, version: int) -> None:
     lines = golden_data.messages()[name, version]
     data = [bytes.fromhex(line["hex"]) for line in lines]
@@ -100,17 +102,19 @@ def ways_of(cls: type[Message]) -> list[Way]:
 
 
 @pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
-@pytest.mark.parametrize(("name", "version"), PAIRS, ids=str)
+@of_each("name, version", PAIRS, together=lambda name, version: name)
 def test_any_and_damaged_messages_are_the_same_in_columns(name: str, version: int) -> None:
     check_class(kafka_messages.message(name, version))
 
 
-@pytest.mark.parametrize(("package_name", "name", "version"), OTHERS, ids=str)
+@pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
+@of_each("package_name, name, version", OTHERS, together=lambda package_name, name, version: name)
 def test_proposals_and_record_formats_are_the_same_in_columns(package_name: str, name: str, version: int) -> None:
     check_class(import_module(package_name).message(name, version))
 
 
-@pytest.mark.parametrize(("name", "version"), declared_versions(FORMS), ids=str)
+@pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
+@of_each("name, version", declared_versions(FORMS), together=lambda name, version: name)
 def test_every_form_of_the_language_is_the_same_in_columns(forms: Classes, name: str, version: int) -> None:
     check_class(forms(name, version))
 

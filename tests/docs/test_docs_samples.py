@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,10 @@ def test_the_samples_of_a_page_run(page: str, tmp_path: Path) -> None:
     for folder in ("schemas", "examples"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     before: list[Sample] = []
-    for sample in samples_of(page):
-        if sample.is_run:
+    for sample, following in zip_longest(shown := samples_of(page), shown[1:]):
+        # Python samples without anything between them run in one process, with the last; tracebacks name their lines.
+        is_last = following is None or following.language != "python" or not following.is_run
+        if sample.is_run and (sample.language != "python" or is_last):
             assert run(sample, before, tmp_path) == "", f"{page}:{sample.line}"
         before.append(sample)
 
@@ -50,6 +53,11 @@ def test_a_sample_is_run_or_says_why_not(page: str) -> None:
 def test_a_sample_that_fails_is_noticed(language: str, code: str, said: str, tmp_path: Path) -> None:
     (sample,) = samples("page.md", f"```{language}\n{code}\n```\n")
     assert said in run(sample, [], tmp_path)
+
+
+def test_the_line_of_a_sample_before_is_in_the_traceback(tmp_path: Path) -> None:
+    first, second = samples("page.md", "```python\na = 1\nassert a == 2\n```\n\n```python\nprint(a)\n```\n")
+    assert "line 3, in <module>\n    assert a == 2" in run(second, [first], tmp_path)
 
 
 def test_samples_of_a_page_share_names_and_files(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from kipwire import DecodeError, EncodeError, Field, Message, Struct, native
 from kipwire.description.plan import NoPlanError, plan_of
 from kipwire.testing import damaged
 from tests.support import golden_data, native_checks, property_checks
+from tests.support.cases import of_each
 from tests.support.places import FORMS, LAYOUTS
 from tests.support.spec_package import Classes, declared_versions
 from tests.support.subjects.kernel_classes import EVERY_CLASS, FETCH, KERNEL, METADATA, needs_kernel
@@ -41,19 +42,19 @@ def check_agreement(cls: type[Message]) -> None:
 
 
 @needs_kernel
-@pytest.mark.parametrize(("package_name", "name", "version"), EVERY_CLASS, ids=str)
+@of_each("package_name, name, version", EVERY_CLASS, together=lambda package_name, name, version: name)
 def test_kernel_and_python_agree_on_every_class(package_name: str, name: str, version: int) -> None:
     check_agreement(import_module(package_name).message(name, version))
 
 
 @needs_kernel
-@pytest.mark.parametrize(("name", "version"), declared_versions(FORMS), ids=str)
+@of_each("name, version", declared_versions(FORMS), together=lambda name, version: name)
 def test_kernel_and_python_agree_on_every_form_of_the_language(forms: Classes, name: str, version: int) -> None:
     check_agreement(forms(name, version))
 
 
 @needs_kernel
-@pytest.mark.parametrize(("name", "version"), declared_versions(LAYOUTS), ids=str)
+@of_each("name, version", declared_versions(LAYOUTS), together=lambda name, version: name)
 def test_kernel_and_python_agree_on_every_kind_of_layout(layouts: Classes, name: str, version: int) -> None:
     assert KERNEL.serves(layouts(name, version))
     check_agreement(layouts(name, version))

@@ -13,6 +13,7 @@ import pytest
 import kafka_messages
 from kipwire import DecodeError, Message, Struct
 from tests.support import property_checks
+from tests.support.cases import of_each
 from tests.support.cost import cost_of_refusing
 
 EVERY_LATEST = [(name, versions[-1]) for name in kafka_messages.names() if (versions := kafka_messages.versions(name))]
@@ -294,7 +295,7 @@ def memory_of_trying(cls: type[Message], data: bytes) -> int:
     return tracemalloc.get_traced_memory()[1] - before
 
 
-@pytest.mark.parametrize(("name", "version"), sorted({*EVERY_LATEST, *EVERY_FIRST}), ids=str)
+@of_each("name, version", sorted({*EVERY_LATEST, *EVERY_FIRST}), together=lambda name, version: name)
 def test_enormous_lengths_anywhere_in_a_message_cost_little(name: str, version: int) -> None:
     cls = kafka_messages.message(name, version)
     data = filled(cls).encode()

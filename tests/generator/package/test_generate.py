@@ -242,7 +242,18 @@ def test_a_wheel_generates_a_users_own_package(specs: Path, tmp_path: Path) -> N
     run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path / "dist")], ROOT)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     run(
-        [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(tmp_path / "site"), str(wheel)],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-compile",
+            "--target",
+            str(tmp_path / "site"),
+            str(wheel),
+        ],
         tmp_path,
     )
     where = run([sys.executable, "-c", "import kipgen; print(kipgen.__file__)"], tmp_path)

@@ -272,26 +272,29 @@ def structs(cls: type[Struct]) -> set[type[Struct]]:
     return {cls}.union(*(structs(field.struct) for field in cls.FIELDS if field.struct and field.struct is not cls))
 
 
-KAFKA: set[type[Struct]] = set().union(
-    *(
-        structs(kafka_messages.message(name, version))
-        for name in kafka_messages.names()
-        for version in kafka_messages.versions(name)
+@pytest.fixture(scope="module")
+def kafka() -> set[type[Struct]]:
+    """All structs; a fixture, as importing them takes a second and every worker process collects this module."""
+    return set().union(
+        *(
+            structs(kafka_messages.message(name, version))
+            for name in kafka_messages.names()
+            for version in kafka_messages.versions(name)
+        )
     )
-)
 
 
-def test_every_error_code_and_no_field_of_another_type_has_the_error_codes() -> None:
-    fields = [field for cls in KAFKA for field in cls.ATTRIBUTES]
+def test_every_error_code_and_no_field_of_another_type_has_the_error_codes(kafka: set[type[Struct]]) -> None:
+    fields = [field for cls in kafka for field in cls.ATTRIBUTES]
     for field in fields:
         is_code = field.element == "int16" and field.spec_name.endswith("ErrorCode")
         assert (field.enum is ErrorCode) == is_code, (field.owner, field)
     assert sum(field.enum is ErrorCode for field in fields) > 300
 
 
-def test_every_entry_is_that_of_a_field_and_every_number_fits_it() -> None:
+def test_every_entry_is_that_of_a_field_and_every_number_fits_it(kafka: set[type[Struct]]) -> None:
     seen = set()
-    for cls in KAFKA:
+    for cls in kafka:
         for field in cls.ATTRIBUTES:
             if field.enum is not None:
                 seen.add(f"{cls.__module__.split('.')[1]}.{cls.__name__}.{field.name}")
@@ -363,14 +366,14 @@ def test_acl_operations_are_those_of_every_acl_message() -> None:
     }
 
 
-def test_every_set_of_authorized_operations_has_the_names_of_acl_operations() -> None:
-    asked = {field for cls in KAFKA for field in cls.ATTRIBUTES if field.spec_name.endswith("AuthorizedOperations")}
+def test_every_set_of_authorized_operations_has_the_names_of_acl_operations(kafka: set[type[Struct]]) -> None:
+    asked = {field for cls in kafka for field in cls.ATTRIBUTES if field.spec_name.endswith("AuthorizedOperations")}
     sets = {field for field in asked if field.element == "int32"}
     assert all(field.enum_of_bits is AclOperation and field.enum is None for field in sets)
     assert not [field for field in asked - sets if field.enum_of_bits]
     assert {
         f"{cls.__module__.split('.')[1]}.{cls.__name__}.{one.name}"
-        for cls in KAFKA
+        for cls in kafka
         for one in cls.ATTRIBUTES
         if one in sets
     } == set(enums.BITS)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 import kafka_messages
 from kipwire import Message
 from tests.support import golden_data
+from tests.support.cases import of_each
 
 
 def header_versions() -> list[dict[str, Any]]:
@@ -77,7 +76,15 @@ EARLIER_NAMES = {
 """What the messages are called that a frame with their key is read as: their bytes are the same."""
 
 
-@pytest.mark.parametrize("line", FRAMES, ids=lambda line: f"{line['message']}-{line['version']}")
+def message_of(line: dict[str, Any]) -> str:
+    return str(line["message"])
+
+
+def label(line: dict[str, Any]) -> str:
+    return f"{line['message']}-{line['version']}"
+
+
+@of_each("line", FRAMES, together=message_of, label=label)
 def test_frames_come_back_byte_for_byte(line: dict[str, Any]) -> None:
     data = bytes.fromhex(line["hex"])
     frame = data[4:]
@@ -101,9 +108,7 @@ def test_frames_come_back_byte_for_byte(line: dict[str, Any]) -> None:
     assert again == frame
 
 
-@pytest.mark.parametrize(
-    "line", golden_data.lines("framed-records"), ids=lambda line: f"{line['message']}-{line['version']}"
-)
+@of_each("line", golden_data.lines("framed-records"), together=message_of, label=label)
 def test_bodies_of_framed_records_come_back_byte_for_byte(line: dict[str, Any]) -> None:
     data = bytes.fromhex(line["hex"])
     body_at = 3 if line["kind"] == "metadata_record" else 2  # all varints before the body have one byte here

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 import kafka_messages
 from tests.support import golden_data
+from tests.support.cases import of_each
 
 PAIRS = golden_data.every_message_and_version()
 
@@ -17,7 +16,7 @@ def test_there_is_golden_data_for_every_message_and_version() -> None:
     assert set(PAIRS) == set(golden_data.messages())
 
 
-@pytest.mark.parametrize(("name", "version"), PAIRS, ids=lambda value: str(value))
+@of_each("name, version", PAIRS, together=lambda name, version: name)
 def test_bytes_values_and_json_are_javas(name: str, version: int) -> None:
     cls = kafka_messages.message(name, version)
     for line in golden_data.messages()[name, version]:

@@ -14,6 +14,7 @@ import pytest
 import kafka_messages
 from kipwire import DecodeError, UnsupportedVersionError
 from tests.support import golden_data
+from tests.support.cases import of_each
 
 LINES = [*golden_data.lines("negative"), *golden_data.lines("probes")]
 SPELT_OUT_DEFAULTS = {
@@ -46,11 +47,15 @@ def label(line: dict[str, Any]) -> str:
     return f"{line['message']}-{line['version']}-{line['mutation']}"
 
 
+def message_of(line: dict[str, Any]) -> str:
+    return str(line["message"])
+
+
 def test_the_corpus_is_whole() -> None:
     assert (len(LINES), len(VALID), len(INVALID)) == (3372, 707, 2662)
 
 
-@pytest.mark.parametrize("line", INVALID, ids=label)
+@of_each("line", INVALID, together=message_of, label=label)
 def test_invalid_bytes_are_refused_with_their_place(line: dict[str, Any]) -> None:
     data = bytes.fromhex(line["hex"])
     with pytest.raises(DecodeError) as caught:
@@ -61,7 +66,7 @@ def test_invalid_bytes_are_refused_with_their_place(line: dict[str, Any]) -> Non
     assert error.reason
 
 
-@pytest.mark.parametrize("line", VALID, ids=label)
+@of_each("line", VALID, together=message_of, label=label)
 def test_valid_bytes_have_javas_value(line: dict[str, Any]) -> None:
     data = bytes.fromhex(line["hex"])
     message = kafka_messages.message(line["message"], line["version"]).decode(data)

@@ -11,12 +11,17 @@ import kafka_messages
 import kipwire
 from kipwire import Field, Message, Struct
 from tests.support import golden_data
+from tests.support.cases import of_each
 
 LINES = golden_data.lines("write-behaviour")
 
 
 def of_case(case: str) -> list[dict[str, Any]]:
     return [line for line in LINES if line["case"] == case]
+
+
+def message_of(line: dict[str, Any]) -> str:
+    return str(line["message"])
 
 
 def label(line: dict[str, Any]) -> str:
@@ -75,7 +80,7 @@ def test_the_corpus_is_whole() -> None:
     }
 
 
-@pytest.mark.parametrize("line", of_case("outside its versions"), ids=label)
+@of_each("line", of_case("outside its versions"), together=message_of, label=label)
 def test_a_field_of_other_versions_is_dropped_or_refused_as_java_does(line: dict[str, Any]) -> None:
     source = version_with(line)
     message = source.from_json(completed(source, line["json"]))
@@ -93,7 +98,7 @@ def test_a_field_of_other_versions_is_dropped_or_refused_as_java_does(line: dict
         assert refused.value.path.replace("[0]", "") == line["field"]
 
 
-@pytest.mark.parametrize("line", of_case("null where not nullable"), ids=label)
+@of_each("line", of_case("null where not nullable"), together=message_of, label=label)
 def test_a_null_is_refused_where_the_version_allows_none(line: dict[str, Any]) -> None:
     source = version_with(line, nullable=True)
     message = source.from_json(completed(source, line["json"]))
@@ -103,7 +108,7 @@ def test_a_null_is_refused_where_the_version_allows_none(line: dict[str, Any]) -
         kafka_messages.message(line["message"], line["version"]).from_json(line["json"])
 
 
-@pytest.mark.parametrize("line", of_case("unknown tag on a non-flexible version"), ids=label)
+@of_each("line", of_case("unknown tag on a non-flexible version"), together=message_of, label=label)
 def test_unknown_tagged_fields_need_a_flexible_version(line: dict[str, Any]) -> None:
     message = kafka_messages.message(line["message"], line["version"]).from_json(line["json"])
     with pytest.raises(AttributeError):
@@ -118,8 +123,11 @@ def test_unknown_tagged_fields_need_a_flexible_version(line: dict[str, Any]) -> 
                 kipwire.convert(other, line["version"])
 
 
-@pytest.mark.parametrize(
-    "line", [*of_case("string of 32768 bytes"), *of_case("string of 16384 two-byte characters")], ids=label
+@of_each(
+    "line",
+    [*of_case("string of 32768 bytes"), *of_case("string of 16384 two-byte characters")],
+    together=message_of,
+    label=label,
 )
 def test_a_string_of_more_than_32767_bytes_is_refused(line: dict[str, Any]) -> None:
     text = "a" * 32768 if "bytes" in line["case"] else "é" * 16384

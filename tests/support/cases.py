@@ -1,0 +1,85 @@
+"""Tests of thousands of small cases: one test for all cases of a message, which names each that fails.
+
+A test of its own costs pytest and its worker processes milliseconds, which is more than most cases take.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pytest
+
+_checked = 0
+
+
+def checked() -> int:
+    """How many cases this process has checked so far."""
+    return _checked
+
+
+def of_each(
+    names: str,
+    cases: Iterable[Any],
+    *,
+    together: Callable[..., str],
+    label: Callable[..., str] = lambda *case: "-".join(map(str, case)),
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator that runs a test with each case; it takes the place of `parametrize`.
+
+    Args:
+        names: the arguments that a case has values for, separated by commas.
+        cases: a tuple each, or the one value.
+        together: the group of a case, given as arguments, such as its message. Each group is a test with this name.
+        label: what a failure calls a case.
+    """
+    arguments = [name.strip() for name in names.split(",")]
+    groups: dict[str, list[tuple[Any, ...]]] = {}
+    for case in cases:
+        values = tuple(case) if len(arguments) > 1 else (case,)
+        groups.setdefault(together(*values), []).append(values)
+    assert groups, "a test without cases cannot fail"
+
+    def decorate(check: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(check)
+        def test(group: str, **fixtures: Any) -> None:
+            check_all(functools.partial(check, **fixtures), arguments, groups[group], label)
+
+        own = inspect.signature(check)
+        fixtures = [one for name, one in own.parameters.items() if name not in arguments]
+        assert len(fixtures) + len(arguments) == len(own.parameters), f"{check.__name__} does not take all of {names}"
+        group = inspect.Parameter("group", inspect.Parameter.KEYWORD_ONLY)
+        test.__signature__ = own.replace(parameters=[*fixtures, group])  # type: ignore[attr-defined]
+        parametrized: Callable[..., None] = pytest.mark.parametrize("group", groups)(test)
+        return parametrized
+
+    return decorate
+
+
+def check_all(
+    check: Callable[..., None],
+    names: Sequence[str],
+    cases: Sequence[tuple[Any, ...]],
+    label: Callable[..., str],
+) -> None:
+    """Check every case, also after one has failed.
+
+    Raises:
+        BaseException: the failure of the one case that failed, with its label.
+        BaseExceptionGroup: those of several.
+    """
+    global _checked
+    failures: list[BaseException] = []
+    for case in cases:
+        _checked += 1
+        try:
+            check(**dict(zip(names, case, strict=True)))
+        except (Exception, pytest.fail.Exception) as error:
+            error.add_note(f"This is the case {label(*case)}.")
+            failures.append(error)
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        raise BaseExceptionGroup(f"{len(failures)} of {len(cases)} cases failed", failures)

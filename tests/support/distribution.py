@@ -1,0 +1,52 @@
+"""Which worker process of pytest-xdist runs which tests: those that share what takes long to make run in one.
+
+pytest-xdist's own `loadgroup` gives each test without a group a unit of work, and looks through all that have been
+given away whenever a test ends: with thousands of tests that takes minutes. It also passes groups on as parts of node
+IDs, which pytest 9.2 does not let it write: every worker would start a Spark session of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+import kafka_messages
+from tests.support.places import ROOT
+
+GROUP = re.compile(r"pytest\.mark\.xdist_group\(\"(\w+)\"\)")
+MESSAGES = frozenset(kafka_messages.names())
+
+
+@cache
+def group_of(module: str) -> str | None:
+    """The group that the `pytestmark` of a module names; `module` is its path in the repository."""
+    found = GROUP.search((ROOT / module).read_text(encoding="utf-8"))
+    return found and found[1]
+
+
+def unit_of(node_id: str) -> str:
+    """What a test shares its worker with: its group, or all tests of the same message, or else its module."""
+    module, _, rest = node_id.partition("::")
+    parameters = rest.partition("[")[2].partition("]")[0].split("-")
+    return group_of(module) or next((one for one in parameters if one in MESSAGES), module)
+
+
+def order(node_id: str) -> int:
+    """Groups take longest, so they start first; messages are small and many, so they come last and end together."""
+    unit = unit_of(node_id)
+    return 2 if unit in MESSAGES else 1 if unit.endswith(".py") else 0
+
+
+class ByUnit(LoadScopeScheduling):  # type: ignore[misc]  # has no types that mypy sees
+    """Gives whole units to workers, in the order of the tests."""
+
+    def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
