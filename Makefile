@@ -108,7 +108,7 @@ bench-space: setup  ## What message formats add to a batch, beside the table of 
 
 bench-proxy: setup  ## The example proxy's processor time between clients and a broker, beside one that passes bytes on
 	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh start
-	@$(BIN)/python -m benchmarks.proxy; status=$$?; bash scripts/broker/broker.sh stop; exit $$status
+	@$(BIN)/python -m benchmarks.proxied; status=$$?; bash scripts/broker/broker.sh stop; exit $$status
 
 docs: setup  ## Build the documentation site: build/docs/html/index.html
 	$(BIN)/python -m docs.site build/docs

@@ -11,6 +11,10 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Self, TypeVar
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.structs import Field
+
 N = TypeVar("N", bound="NamedNumber")
 
 MODULE = "enums"
@@ -103,6 +107,14 @@ def enum_of_bits(owner: type, attribute: str) -> type[NamedNumber] | None:
         attribute: its name.
     """
     return _found(owner, attribute, "BITS")
+
+
+def named(field: Field, number: int) -> tuple[NamedNumber, ...]:
+    """What the enum of a field calls a number: one member, one for each bit that is set, or none."""
+    if (bits := field.enum_of_bits) is not None:
+        return bits.of_bits(number)
+    found = None if field.enum is None else field.enum.find(number)
+    return () if found is None else (found,)
 
 
 def _found(owner: type, attribute: str, table: str) -> type[NamedNumber] | None:

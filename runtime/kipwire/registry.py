@@ -390,9 +390,8 @@ def registry_of(package: str) -> Registry:
         raise
     except Exception as error:  # the package is the user's code, in which anything may go wrong
         if not all(part.isidentifier() for part in package.split(".")):
-            raise PackageError(
-                f"{package!r} is not a valid name for a Python package; give one such as my_protocol"
-            ) from None
+            reason = f"{package!r} is not a valid name for a Python package; give one such as my_protocol"
+            raise PackageError(reason) from None
         hint = "; is its folder on PYTHONPATH?" if isinstance(error, ModuleNotFoundError) else ""
         raise PackageError(f"{package}: cannot be imported ({error}){hint}") from error
     found = getattr(module, "REGISTRY", None)

@@ -7,17 +7,16 @@ suffice to read and write a message.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import uuid
-    from typing import Self
 
     from kipwire.enums import NamedNumber
 
-    Default = bool | int | float | str | bytes | uuid.UUID | tuple[()] | None
     Owner = type["Struct"] | None
+    Default = bool | int | float | str | bytes | uuid.UUID | tuple[()] | None
 
 Role = Literal["value", "size", "checksum", "constant", "bits", "presence"]
 T = TypeVar("T")
@@ -229,10 +228,7 @@ class Field:
 
     @property
     def compact(self) -> bool:
-        """Whether lengths and counts are unsigned varints of n + 1 (KIP-482) rather than fixed-width integers of n.
-
-        Those of flexible structs are, where the field does not say otherwise.
-        """
+        """Whether lengths and counts are unsigned varints of n + 1 (KIP-482), as in flexible structs by default."""
         if self._compact is not None:
             return self._compact
         is_sized = self.array or self.element in ("string", "bytes", "records")
@@ -254,10 +250,9 @@ class Field:
 
     def named(self, number: int) -> tuple[NamedNumber, ...]:
         """What its enum calls a number: one member, one for each bit that is set, or none."""
-        if (bits := self.enum_of_bits) is not None:
-            return bits.of_bits(number)
-        found = None if self.enum is None else self.enum.find(number)
-        return () if found is None else (found,)
+        from kipwire import enums
+
+        return enums.named(self, number)
 
     @property
     def json_name(self) -> str:
@@ -331,8 +326,7 @@ class Struct:
         _write: ClassVar[Callable[..., None]]
         """Appends the bytes to a list, part by part."""
         _fill: ClassVar[Callable[..., None]]
-        """Sets every slot of new instances from columns of values, or where all have a fixed width from rows of them;
-        in classes whose neighbours can have equal shape."""
+        """Sets every slot of new instances, from columns of values or, of a fixed width, from rows of them."""
 
     def __init_subclass__(cls) -> None:
         """Give a generated class its attributes, with their types for `typing.get_type_hints`."""

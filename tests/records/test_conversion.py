@@ -10,69 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kafka_records.message_and_offset import v0, v1
 from kafka_records.record_batch.v2 import RecordBatch as RecordBatchV2
-from kipwire import DecodeError, EncodeError, Message
+from kipwire import Message
 from kipwire.records import Loss, Record, down_convert, read_batches, up_convert, write_batch, write_message_set
 from kipwire.records.losses import KNOWN_ATTRIBUTES
-from tests.support.converted_records import contents, with_crcs
+from tests.support.converted_records import with_crcs
 from tests.support.hex_tables import octets
 from tests.support.places import DATA
 from tests.support.subjects.batch_bytes import with_bytes
-
-RECORDS = [
-    Record(offset=5, timestamp=256, key=b"k", value=b"v", headers=[("h", b"1")]),
-    Record(offset=7, timestamp=255, key=None, value=None),
-]
-MAGIC_2 = octets("""
-    0000000000000005 00000045      # BaseOffset 5, BatchLength 69
-    ffffffff 02                    # PartitionLeaderEpoch -1, Magic 2
-    9a64cd7f 0000 00000002         # CRC, Attributes, LastOffsetDelta 2
-    0000000000000100               # BaseTimestamp 256
-    0000000000000100               # MaxTimestamp 256
-    ffffffffffffffff ffff ffffffff # ProducerId, ProducerEpoch, BaseSequence: -1
-    00000002                       # RecordsCount 2
-    18 00 00 00 02 6b 02 76        # Length 12, Attributes, TimestampDelta 0, OffsetDelta 0, Key "k", Value "v"
-    02 02 68 02 31                 # Headers 1: "h", "1"
-    0c 00 01 04 01 01 00           # Length 6, Attributes, TimestampDelta -1, OffsetDelta 2, Key, Value null, Headers 0
-""")
-ENTRIES = {
-    1: octets("""
-        0000000000000005 00000018  # Offset 5, MessageSize 24
-        00000000 01 00             # CRC (put in below), Magic 1, Attributes
-        0000000000000100           # Timestamp 256
-        00000001 6b 00000001 76    # Key "k", Value "v"
-        0000000000000007 00000016  # Offset 7, MessageSize 22
-        00000000 01 00             # CRC, Magic 1, Attributes
-        00000000000000ff           # Timestamp 255
-        ffffffff ffffffff          # Key null, Value null
-    """),
-    0: octets("""
-        0000000000000005 00000010  # Offset 5, MessageSize 16
-        00000000 00 00             # CRC, Magic 0, Attributes
-        00000001 6b 00000001 76    # Key "k", Value "v"
-        0000000000000007 0000000e  # Offset 7, MessageSize 14
-        00000000 00 00             # CRC, Magic 0, Attributes
-        ffffffff ffffffff          # Key null, Value null
-    """),
-}
-FIRST_SIZE = {1: 12 + 24, 0: 12 + 16}
-
-
-def lowered(magic: int, records: list[Record] = RECORDS) -> list[Record]:
-    """What is left of records in an older format."""
-    return [
-        Record(offset=one.offset, timestamp=one.timestamp if magic else -1, key=one.key, value=one.value)
-        for one in records
-    ]
-
-
-def records_of(data: bytes, **options: Any) -> list[Record]:
-    return [record for batch in read_batches(data, **options) for record in batch.records]
-
+from tests.support.subjects.converted_examples import ENTRIES, FIRST_SIZE, MAGIC_2, RECORDS, lowered, records_of
 
 # Bytes
 
@@ -396,81 +344,3 @@ def test_damage_is_converted_if_nobody_asks_for_checksums() -> None:
     assert [record.value for record in records_of(down_convert(damaged, 1, check_crcs=False).data)] == [b"x", None]
     old = with_bytes(with_crcs(ENTRIES[1]), FIRST_SIZE[1] - 1, b"x")
     assert [record.value for record in records_of(up_convert(old, 2, check_crcs=False).data)] == [b"x", None]
-
-
-# Any records
-
-BYTES = st.none() | st.binary(max_size=20)
-PARTS = st.tuples(st.integers(1, 100), st.integers(-1, 2**62), BYTES, BYTES, st.lists(st.tuples(st.text(), BYTES)))
-OLD_CODECS = st.sampled_from(["none", "gzip", "snappy", "lz4"])
-
-
-@st.composite
-def logs(draw: st.DrawFn) -> list[tuple[list[Record], str, bool]]:
-    """Batches in the order of their offsets: records, codec, and whether the broker sets the timestamps."""
-    offset = draw(st.integers(0, 2**40))
-    batches = []
-    for parts in draw(st.lists(st.lists(PARTS, min_size=1, max_size=4), max_size=3)):
-        records = []
-        for step, timestamp, key, value, headers in parts:
-            offset += step
-            records.append(Record(offset=offset, timestamp=timestamp, key=key, value=value, headers=headers))
-        batches.append((records, draw(OLD_CODECS), draw(st.booleans())))
-    return batches
-
-
-@settings(deadline=None)
-@given(log=logs(), magic=st.sampled_from([0, 1]))
-def test_down_and_up_again_keeps_what_the_older_format_can_hold(log: list[Any], magic: Any) -> None:
-    data = b"".join(
-        write_batch(records, compression=codec, timestamp_type="LogAppendTime" if append else "CreateTime")
-        for records, codec, append in log
-    )
-    down = down_convert(data, magic)
-    assert records_of(down.data) == lowered(magic, records_of(data))
-    assert (not down.lost) == (
-        all(not record.headers and (magic or record.timestamp == -1) for record in records_of(data))
-        and (magic == 1 or not any(append for _, _, append in log))
-    )
-    up = up_convert(down.data, 2)
-    assert (records_of(up.data), up.lost) == (records_of(down.data), [])
-    assert {batch.magic for batch in read_batches(up.data)} <= {2}
-    again = down_convert(up.data, magic)
-    assert contents(again.data) == contents(down.data)
-    assert again.lost == []
-
-
-@settings(deadline=None)
-@given(
-    data=st.binary(max_size=120),
-    magic=st.sampled_from([0, 1]),
-    sort=st.sampled_from(["kafka", "kip-82", "kip-98 draft"]),
-)
-def test_random_bytes_are_converted_or_refused(data: bytes, magic: Any, sort: Any) -> None:
-    for convert in (down_convert, up_convert):
-        try:
-            found = convert(data, magic if convert is down_convert else magic + 1, magic_2=sort, check_crcs=False)
-        except (DecodeError, EncodeError):
-            continue
-        assert all(batch.magic <= magic for batch in read_batches(found.data)) or convert is up_convert
-
-
-SMALL = [
-    MAGIC_2,
-    write_batch(RECORDS, compression="gzip"),
-    with_crcs(ENTRIES[1]),
-    write_message_set(lowered(0), magic=0, compression="lz4"),
-]
-
-
-@settings(deadline=None)
-@given(
-    number=st.integers(0, len(SMALL) - 1), at=st.integers(0, 200), byte=st.integers(0, 255), target=st.integers(0, 2)
-)
-def test_damaged_records_are_converted_or_refused(number: int, at: int, byte: int, target: Any) -> None:
-    data = with_bytes(SMALL[number], at % len(SMALL[number]), bytes((byte,)))
-    try:
-        found = up_convert(data, 2, check_crcs=False) if target == 2 else down_convert(data, target, check_crcs=False)
-        assert {batch.magic for batch in read_batches(found.data)} <= ({2} if target == 2 else set(range(target + 1)))
-    except (DecodeError, EncodeError) as error:
-        assert error.path

@@ -47,7 +47,7 @@ def test_reserved_tags_fill_the_gaps_between_tags(tmp_path: Path) -> None:
     [
         ("[-1]", "2:20", "tag-range: 'reservedTags' is -1; write a 31-bit number"),
         ("[0, 2147483648]", "2:23", "tag-range: 'reservedTags' is 2147483648; write a 31-bit number"),
-        ('["0"]', "2:20", "wrong-kind: this is the string '0'; write a whole number"),
+        ('["0"]', "2:20", "wrong-kind: an element of 'reservedTags' is the string '0'; write a whole number"),
         ("[0.5]", "2:20", "wrong-kind: "),
         ("[true]", "2:20", "wrong-kind: "),
         ("[[0]]", "2:20", "wrong-kind: "),

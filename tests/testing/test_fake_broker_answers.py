@@ -9,50 +9,23 @@ from uuid import UUID
 import pytest
 
 from kafka_messages.enums import ApiKey, ErrorCode
-from kipwire.records import control_record, read_batches
 from kipwire.testing.broker.answering import answer
 from kipwire.testing.broker.apis.api import NoAnswer
-from kipwire.testing.broker.node import Node
 from tests.support.subjects.fake_broker_requests import (
     GROUP,
     REGISTRY,
     TOPIC,
-    TRANSACTIONAL_ID,
     ask,
     ask_newest,
     batch,
     error_codes,
     examples,
+    fetch,
+    fetched,
     node,
+    produce,
     request,
 )
-
-READ_COMMITTED = 1
-
-
-def fetch(to: Node, *partitions: dict[str, Any], version: int = 12, **values: Any) -> Any:
-    """The response to a Fetch of partitions of `orders`."""
-    usual = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 10_000}
-    topics = [{"topic": TOPIC, "partitions": [{**usual, **one} for one in partitions or ({},)]}]
-    body = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 10_000, "topics": topics, **values}
-    return ask(to, request(ApiKey.FETCH, version, body))
-
-
-def fetched(response: Any) -> list[list[bytes | None]]:
-    """The values in each partition."""
-    return [
-        [record.value for one in read_batches(partition.records) for record in one.records]
-        for topic in response.responses
-        for partition in topic.partitions
-    ]
-
-
-def produce(to: Node, data: bytes, partition: int = 0, acks: int = -1, **names: Any) -> Any:
-    """The response for one partition."""
-    topic = {"name": TOPIC, **names, "partition_data": [{"index": partition, "records": data}]}
-    version = 13 if "topic_id" in names else 12
-    body = ask(to, request(ApiKey.PRODUCE, version, {"acks": acks, "timeout_ms": 1, "topic_data": [topic]}))
-    return body.responses[0].partition_responses[0]
 
 
 def test_records_are_fetched_from_the_offset_on() -> None:
@@ -307,93 +280,6 @@ def test_names_of_groups_and_protocols_are_checked() -> None:
         body = ask_newest(made, ApiKey.SYNC_GROUP, {**sync, **wrong})
         assert body.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert ask_newest(made, ApiKey.SYNC_GROUP, {**sync, "group_id": "h"}).error_code == ErrorCode.UNKNOWN_MEMBER_ID
-
-
-class Producer:
-    """A transactional producer."""
-
-    def __init__(self, to: Node) -> None:
-        self.to = to
-        begun = ask_newest(to, ApiKey.INIT_PRODUCER_ID, examples(to)[ApiKey.INIT_PRODUCER_ID])
-        self.names = {
-            "transactional_id": TRANSACTIONAL_ID,
-            "producer_id": begun.producer_id,
-            "producer_epoch": begun.producer_epoch,
-        }
-        self.sequence = 0
-
-    def ask(self, api: ApiKey, **values: Any) -> list[int]:
-        """The error codes of a response."""
-        return error_codes(ask_newest(self.to, api, {**self.names, **values}))
-
-    def add(self, *partitions: int) -> list[int]:
-        values = {f"v3_and_below_{name}": value for name, value in self.names.items()}
-        values["v3_and_below_topics"] = [{"name": TOPIC, "partitions": list(partitions)}]
-        return error_codes(ask_newest(self.to, ApiKey.ADD_PARTITIONS_TO_TXN, values))
-
-    def send(self, value: bytes) -> None:
-        fields = {"producer_id": self.names["producer_id"], "producer_epoch": self.names["producer_epoch"]}
-        data = batch(value, base_sequence=self.sequence, is_transactional=True, **fields)
-        assert produce(self.to, data).error_code == 0
-        self.sequence += 1
-
-
-def test_a_transaction_is_committed_with_its_offsets_and_another_is_aborted() -> None:
-    made = node()
-    producer = Producer(made)
-    committing = examples(made)[ApiKey.TXN_OFFSET_COMMIT]
-    for value, is_commit in ((b"kept", True), (b"gone", False)):
-        assert producer.add(0) == [0]
-        producer.send(value)
-        assert producer.ask(ApiKey.ADD_OFFSETS_TO_TXN, group_id=GROUP) == [0]
-        offset = {"partition_index": 0, "committed_offset": 2 if is_commit else 3, "committed_metadata": None}
-        topics = [{"name": TOPIC, "partitions": [offset]}]
-        assert producer.ask(ApiKey.TXN_OFFSET_COMMIT, **{**committing, **producer.names, "topics": topics}) == [0]
-        group = {"group_id": GROUP, "topics": [{"name": TOPIC, "partition_indexes": [0]}]}
-        stable = ask(made, request(ApiKey.OFFSET_FETCH, 9, {"groups": [group], "require_stable": True}))
-        assert ErrorCode.UNSTABLE_OFFSET_COMMIT in error_codes(stable)
-        assert producer.ask(ApiKey.END_TXN, committed=is_commit) == [0]
-        assert producer.ask(ApiKey.END_TXN, committed=is_commit) == [0]  # asked again, since the answer was lost
-        assert producer.ask(ApiKey.END_TXN, committed=not is_commit) == [ErrorCode.INVALID_TXN_STATE]
-    assert {place: one.offset for place, one in made.groups[GROUP].offsets.committed.items()} == {(TOPIC, 0): 2}
-    response = fetch(made, {"fetch_offset": 3}, isolation_level=READ_COMMITTED)
-    (partition,) = response.responses[0].partitions
-    assert [(one.producer_id, one.first_offset) for one in partition.aborted_transactions] == [(1000, 5)]
-    batches = list(read_batches(partition.records))
-    assert [control_record(one.records[0]).type for one in batches if one.is_control] == ["COMMIT", "ABORT"]
-
-
-def test_readers_of_what_is_committed_wait_for_open_transactions() -> None:
-    made = node()
-    producer = Producer(made)
-    producer.add(0)
-    producer.send(b"open")
-    produce(made, batch(b"plain"))
-    assert fetched(fetch(made, {"fetch_offset": 3}, isolation_level=READ_COMMITTED)) == [[]]
-    assert fetched(fetch(made, {"fetch_offset": 3})) == [[b"open", b"plain"]]
-    partition = {"partition_index": 0, "timestamp": -1}
-    values = {"isolation_level": READ_COMMITTED, "topics": [{"name": TOPIC, "partitions": [partition]}]}
-    assert ask_newest(made, ApiKey.LIST_OFFSETS, values).topics[0].partitions[0].offset == 3
-
-
-def test_a_producer_that_begins_again_aborts_and_fences_the_one_before_it() -> None:
-    made = node()
-    producer = Producer(made)
-    producer.add(0)
-    producer.send(b"open")
-    again = Producer(made)
-    assert again.names == {**producer.names, "producer_epoch": 1}
-    assert [record.value for record in made.topics.named(TOPIC).partition(0).records(is_committed=True)][3:] == []
-    assert producer.add(0) == [ErrorCode.PRODUCER_FENCED]
-    ended = request(ApiKey.END_TXN, 1, {**producer.names, "committed": True})
-    assert error_codes(ask(made, ended)) == [ErrorCode.INVALID_PRODUCER_EPOCH]
-    assert again.ask(ApiKey.END_TXN, committed=True, producer_id=5) == [ErrorCode.INVALID_PRODUCER_ID_MAPPING]
-
-
-def test_partitions_that_do_not_exist_are_not_made_part_of_a_transaction() -> None:
-    producer = Producer(node())
-    assert producer.add(0, 7) == [ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-    assert producer.ask(ApiKey.END_TXN, committed=True) == [ErrorCode.INVALID_TXN_STATE]
 
 
 def test_a_request_that_nobody_knows_closes_the_connection() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import pytest
@@ -67,6 +68,7 @@ def test_generated_code_saves_just_the_bytes_that_were_promised(tmp_path: Path) 
     folder.mkdir()
     (folder / "MetadataResponse.json").write_text(changed_spec(METADATA, result["fields"], NEXT))
     (folder / "MetadataRequest.json").write_text(changed_spec(SPECS / "MetadataRequest.json", [], NEXT))
+    copy(SPECS.parent / "enums" / "AclOperation.enum.json", folder)  # which names the bits of two fields
     with generated(folder, "advised_metadata", tmp_path) as package:
         old_class, new_class = (package.message("MetadataResponse", version) for version in (13, NEXT))
     saved = 0

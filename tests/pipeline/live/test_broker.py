@@ -33,8 +33,8 @@ from kipspark import job_reports
 from kipspark.jobs.transactions import committed
 from kipspark.spark.session import open_session
 from kipwire.records import partitions, read_batches
-from tests.support import broker_traffic as traffic
-from tests.support.broker_traffic import Sent
+from tests.support.live import broker_traffic as traffic
+from tests.support.live.broker_traffic import Sent
 from tests.support.places import ROOT
 
 pytestmark = [

@@ -42,7 +42,7 @@ def run(master: str, wheel: Path) -> dict[str, Any]:
         "PYTHONPATH": sysconfig.get_path("purelib"),  # a folder on it does not bring those of editable installations
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    command = [BASE_PYTHON, str(SUPPORT / "cluster_job.py"), master, str(wheel), str(SEGMENTS)]
+    command = [BASE_PYTHON, str(SUPPORT / "live" / "cluster_job.py"), master, str(wheel), str(SEGMENTS)]
     done = subprocess.run(
         command, env=environment, cwd=wheel.parent, capture_output=True, text=True, timeout=240, check=False
     )

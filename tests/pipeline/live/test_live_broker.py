@@ -26,7 +26,7 @@ from kipspark.sources.segments import find_segments
 from kipspark.sources.splits import cut
 from kipspark.spark import java
 from kipspark.spark.connector import TESTED_VERSION
-from tests.support import broker_traffic as traffic
+from tests.support.live import broker_traffic as traffic
 from tests.support.places import ROOT, SUPPORT
 
 pytestmark = [
@@ -138,7 +138,7 @@ def test_every_topic_has_the_rows_of_its_log(live_spark: Spark, used: None, tmp_
         described = admin.describe_topics()
     topics = tuple(sorted(topic["name"] for topic in described))
     assert {SENT, traffic.TRANSACTIONAL, "__consumer_offsets", "__transaction_state"} <= set(topics)
-    live_spark.run("python", str(SUPPORT / "live_job.py"), "read", ADDRESS, ",".join(topics), str(tmp_path))
+    live_spark.run("python", str(SUPPORT / "live" / "live_job.py"), "read", ADDRESS, ",".join(topics), str(tmp_path))
     found = {place_of(row): tuple(row[name] for name in COLUMNS) for row in files(tmp_path / "records")}
     logged = {place_of(row): tuple(row[name] for name in COLUMNS) for row in log_rows(topics)}
     # Reading has joined a group, so that one topic has grown since.
@@ -209,7 +209,7 @@ def test_a_stream_that_is_killed_gives_each_record_once(live_spark: Spark, tmp_p
         admin.create_topics([NewTopic(STREAMED, 2, 1)], wait_for_metadata=True)
     traffic.send_numbers(ADDRESS, STREAMED, range(count))
     places = (str(out), str(tmp_path / "checkpoint"))
-    command = ("python", str(SUPPORT / "live_job.py"), "follow", ADDRESS, STREAMED, *places)
+    command = ("python", str(SUPPORT / "live" / "live_job.py"), "follow", ADDRESS, STREAMED, *places)
     seen = []
     for wanted in (1, count // 2, count):
         with live_spark.running(*command) as process:
@@ -223,7 +223,7 @@ def test_a_stream_that_is_killed_gives_each_record_once(live_spark: Spark, tmp_p
 
 
 def test_what_is_missing_is_reported(live_spark: Spark, used: None, tmp_path: Path) -> None:
-    job = ("python", str(SUPPORT / "live_job.py"), "read", ADDRESS)
+    job = ("python", str(SUPPORT / "live" / "live_job.py"), "read", ADDRESS)
     for topics in (f"{SENT},no-such-topic", "__consumer_offsets,no-such-topic"):
         done = subprocess.run(
             [str(live_spark.folder / "bin" / job[0]), *job[1:], topics, str(tmp_path)],

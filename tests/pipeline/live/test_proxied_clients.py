@@ -16,9 +16,9 @@ import kafka_messages
 from kipwire import Message
 from kipwire.connection import Request, Response
 from kipwire.frames import FrameAndRest
+from tests.support.live.proxied_clients import CLIENTS
+from tests.support.live.recording_proxy import Passed, recording_proxy
 from tests.support.places import ROOT
-from tests.support.proxied_clients import CLIENTS
-from tests.support.recording_proxy import Passed, recording_proxy
 
 pytestmark = [
     pytest.mark.broker,

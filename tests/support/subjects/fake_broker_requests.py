@@ -10,7 +10,7 @@ import kafka_messages
 from kafka_messages.enums import ApiKey
 from kipwire import Message, build
 from kipwire.connection import Request
-from kipwire.records import Record, write_batch
+from kipwire.records import Record, read_batches, write_batch
 from kipwire.testing.broker.answering import answer
 from kipwire.testing.broker.apis import SERVED
 from kipwire.testing.broker.faults import Effect
@@ -152,3 +152,28 @@ def examples(to: Node) -> dict[int, dict[str, Any]]:
 def message(api: int, version: int) -> type[Message]:
     """The class of a request."""
     return REGISTRY.request(api, version)
+
+
+def fetch(to: Node, *partitions: dict[str, Any], version: int = 12, **values: Any) -> Any:
+    """The response to a Fetch of partitions of `orders`."""
+    usual = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 10_000}
+    topics = [{"topic": TOPIC, "partitions": [{**usual, **one} for one in partitions or ({},)]}]
+    body = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 10_000, "topics": topics, **values}
+    return ask(to, request(ApiKey.FETCH, version, body))
+
+
+def fetched(response: Any) -> list[list[bytes | None]]:
+    """The values in each partition."""
+    return [
+        [record.value for one in read_batches(partition.records) for record in one.records]
+        for topic in response.responses
+        for partition in topic.partitions
+    ]
+
+
+def produce(to: Node, data: bytes, partition: int = 0, acks: int = -1, **names: Any) -> Any:
+    """The response for one partition."""
+    topic = {"name": TOPIC, **names, "partition_data": [{"index": partition, "records": data}]}
+    version = 13 if "topic_id" in names else 12
+    body = ask(to, request(ApiKey.PRODUCE, version, {"acks": acks, "timeout_ms": 1, "topic_data": [topic]}))
+    return body.responses[0].partition_responses[0]

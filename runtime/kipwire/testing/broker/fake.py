@@ -20,7 +20,6 @@ from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.views import GroupState, view_of
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from kipwire.connection import Request
@@ -118,7 +117,7 @@ class FakeBroker:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
         failure = self._stop()
         if failure is not None and error is None:  # the test's own error says more
             raise failure
@@ -130,9 +129,7 @@ class FakeBroker:
         self._running = Running(server)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, at: object) -> None:
         running, self._running = self._running, None
         if running is not None:
             await running.server.close()

@@ -1,6 +1,6 @@
 """The processor time of the example proxy between a client and a broker, beside a proxy that passes bytes on unread.
 
-    python -m benchmarks.proxy [--rounds 3] [--count 300000]
+    python -m benchmarks.proxied [--rounds 3] [--count 300000]
 
 A client produces records of 200 bytes and consumes them. Only the processor time of the proxy counts, from its first
 connection to its last. It needs a broker with a second listener (`make bench-proxy` starts one), whose clients are sent
@@ -27,13 +27,13 @@ from typing import Any, NamedTuple
 import psutil
 from kafka.admin import KafkaAdminClient, NewTopic
 
-from benchmarks.proxied_load import CLIENTS, SIZE
+from benchmarks.proxied.load import CLIENTS, SIZE
 from benchmarks.reporting.report import Table, machine, markdown, show
 from benchmarks.timing import median_ratio
 from kipwire import native
 
-ROOT = Path(__file__).parent.parent
-RESULTS = Path(__file__).parent / "RESULTS-proxy.md"
+ROOT = Path(__file__).parents[2]
+RESULTS = Path(__file__).parents[1] / "RESULTS-proxy.md"
 BROKER_PORT = int(os.environ.get("BROKER_PORT", "19092"))
 SENT_HERE = int(os.environ.get("BROKER_SENDS_TO", "19096"))
 """Where the broker's second listener sends its clients: the port of the proxy."""
@@ -54,7 +54,7 @@ class Measured(NamedTuple):
 EXAMPLE = (str(ROOT / "examples" / "proxy.py"),)
 UNREAD = "bytes unread"
 PROXIES = {
-    UNREAD: Measured(("-m", "benchmarks.pass_through"), SECOND_LISTENER, {}),
+    UNREAD: Measured(("-m", "benchmarks.proxied.pass_through"), SECOND_LISTENER, {}),
     "proxy, kernel": Measured(EXAMPLE, BROKER_PORT, {}),
     "proxy, plain Python": Measured(EXAMPLE, BROKER_PORT, {"KIPWIRE_NATIVE": "0"}),
 }
@@ -101,7 +101,7 @@ def new_topic(name: str) -> Iterator[None]:
 
 def seconds_of(proxy: Measured, client: str, topic: str, count: int) -> float:
     """The processor time of a proxy while a client produces and consumes."""
-    load = [sys.executable, "-m", "benchmarks.proxied_load", client, f"127.0.0.1:{SENT_HERE}", topic, str(count)]
+    load = [sys.executable, "-m", "benchmarks.proxied.load", client, f"127.0.0.1:{SENT_HERE}", topic, str(count)]
     with new_topic(topic), running(proxy) as process:
         before = process.cpu_times()
         subprocess.run(load, check=True, cwd=ROOT)
@@ -156,7 +156,7 @@ def main() -> int:
         f"Seconds of processor time, user and system, of a proxy between a client and a broker, while the client "
         f"produces {options.count:,} records of {SIZE} bytes to {PARTITIONS} partitions and consumes them in a group. "
         f"{options.rounds} rounds, interleaved; a ratio is the median of the ratios per round. `{UNREAD}` is "
-        "benchmarks/pass_through.py: asyncio with the same reads and writes, which knows nothing of Kafka. `proxy` is "
+        "benchmarks/proxied/pass_through.py: the same asyncio reads and writes, with no knowledge of Kafka. `proxy` is "
         "examples/proxy.py: it splits the bytes into frames, prints each request and response (to /dev/null), and "
         "decodes and rewrites the responses that have addresses. kafka-python sends batches of 16 KB, "
         "confluent-kafka of up to 1 MB."

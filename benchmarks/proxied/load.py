@@ -1,6 +1,6 @@
 """What a client does through a proxy that is measured: it produces records of 200 bytes, and consumes them by group.
 
-python -m benchmarks.proxied_load CLIENT ADDRESS TOPIC COUNT
+python -m benchmarks.proxied.load CLIENT ADDRESS TOPIC COUNT
 """
 
 from __future__ import annotations

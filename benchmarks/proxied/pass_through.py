@@ -1,6 +1,6 @@
 """A proxy that passes on bytes without a look at them: what examples/proxy.py is compared with.
 
-python -m benchmarks.pass_through HOST:PORT --listen HOST:PORT
+python -m benchmarks.proxied.pass_through HOST:PORT --listen HOST:PORT
 """
 
 from __future__ import annotations

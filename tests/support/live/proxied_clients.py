@@ -19,7 +19,7 @@ from kafka import admin as kafka_admin
 from kafka.errors import KafkaError
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
-from tests.support import broker_traffic as traffic
+from tests.support.live import broker_traffic as traffic
 from tests.support.places import ROOT
 
 COUNT = 100
