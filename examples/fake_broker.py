@@ -93,12 +93,18 @@ def main(arguments: list[str] | None = None) -> None:
         broker.fail(api, error, times=times)
     for api, seconds in options.delay:
         broker.delay(api, seconds, times=None)
-    with broker:
+    try:
+        broker.start()
+    except OSError as error:
+        raise SystemExit(f"fake_broker: cannot listen at {options.host}:{options.port}: {error.strerror}") from None
+    try:
         print(f"listening at {broker.bootstrap_servers}; Ctrl-C ends it", flush=True)
         with suppress(KeyboardInterrupt):
             while True:
                 show_requests(broker)
                 time.sleep(SECONDS_BETWEEN_LOOKS)
+    finally:
+        broker.stop()
     show_requests(broker)
     print("\n".join(summary(broker)))
 

@@ -11,10 +11,6 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Self, TypeVar
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kipwire.structs import Field
-
 N = TypeVar("N", bound="NamedNumber")
 
 MODULE = "enums"
@@ -109,11 +105,18 @@ def enum_of_bits(owner: type, attribute: str) -> type[NamedNumber] | None:
     return _found(owner, attribute, "BITS")
 
 
-def named(field: Field, number: int) -> tuple[NamedNumber, ...]:
-    """What the enum of a field calls a number: one member, one for each bit that is set, or none."""
-    if (bits := field.enum_of_bits) is not None:
+def named(owner: type, attribute: str, number: int) -> tuple[NamedNumber, ...]:
+    """What the enum of an attribute calls a number: one member, one for each bit that is set, or none.
+
+    Args:
+        owner: the generated class that has the attribute.
+        attribute: its name.
+        number: of its value.
+    """
+    if (bits := enum_of_bits(owner, attribute)) is not None:
         return bits.of_bits(number)
-    found = None if field.enum is None else field.enum.find(number)
+    enum = enum_of(owner, attribute)
+    found = None if enum is None else enum.find(number)
     return () if found is None else (found,)
 
 

@@ -252,7 +252,7 @@ class Field:
         """What its enum calls a number: one member, one for each bit that is set, or none."""
         from kipwire import enums
 
-        return enums.named(self, number)
+        return () if self.owner is None else enums.named(self.owner, self.name, number)
 
     @property
     def json_name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,3 +59,13 @@ def test_wrong_arguments_are_explained(arguments: list[str], reason: str) -> Non
     command = [sys.executable, str(EXAMPLE), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
+
+
+def test_a_port_that_is_taken_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, str(EXAMPLE), "--port", str(port)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"fake_broker: cannot listen at 127.0.0.1:{port}: ")
+    assert ended.stderr.count("\n") == 1
