@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import signal
@@ -74,7 +73,6 @@ def test_what_cannot_be_done_is_refused_before_spark_starts(
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed = server.getsockname()[1]
     named = arguments.format(file=tmp_path / "file", full=tmp_path / "full", closed=closed)
-    monkeypatch.setattr(logging.root.manager, "disable", logging.NOTSET)  # which the command changes for good
     monkeypatch.setattr(sys, "argv", ["kipspark", *named.split()])
     with pytest.raises(SystemExit) as end:
         cli.main()
