@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes longest first; all worker processes must find the same order."""
     items.sort(key=lambda item: order(item.nodeid))
+
+
+def pytest_collection_finish() -> None:
+    """Leave thousands of tests and all modules out of each garbage collection from here on."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
