@@ -9,9 +9,9 @@ It prints every request, and at the end what is in its topics and groups. Client
 from __future__ import annotations
 
 import argparse
-import time
-from contextlib import suppress
+import signal
 from enum import Enum
+from threading import Event
 from typing import TypeVar
 
 from kafka_messages.enums import ApiKey, ErrorCode
@@ -97,14 +97,12 @@ def main(arguments: list[str] | None = None) -> None:
         broker.start()
     except OSError as error:
         raise SystemExit(f"fake_broker: cannot listen at {options.host}:{options.port}: {error.strerror}") from None
-    try:
-        print(f"listening at {broker.bootstrap_servers}; Ctrl-C ends it", flush=True)
-        with suppress(KeyboardInterrupt):
-            while True:
-                show_requests(broker)
-                time.sleep(SECONDS_BETWEEN_LOOKS)
-    finally:
-        broker.stop()
+    ended = Event()
+    signal.signal(signal.SIGINT, lambda *_: ended.set())  # an exception could come between a request and its line
+    print(f"listening at {broker.bootstrap_servers}; Ctrl-C ends it", flush=True)
+    while not ended.wait(SECONDS_BETWEEN_LOOKS):
+        show_requests(broker)
+    broker.stop()
     show_requests(broker)
     print("\n".join(summary(broker)))
 
