@@ -55,7 +55,7 @@ def by_confluent_kafka(address: str, topic: str, count: int) -> int:
     consumer = confluent.Consumer({"bootstrap.servers": address, "group.id": topic, "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
     seen = 0
-    while seen < count and (found := consumer.consume(10_000, timeout=SECONDS)):
+    while seen < count and (found := consumer.consume(min(count - seen, 10_000), timeout=SECONDS)):
         seen += sum(message.error() is None for message in found)
     consumer.close()
     return seen
