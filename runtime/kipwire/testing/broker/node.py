@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafka_messages.control_record_type_schema.v0 import ControlRecordTypeSchema
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
-from kafka_messages.enums import ControlRecordType, ErrorCode
+from kafka_messages.enums import ErrorCode
 from kipwire.records import Record, write_batch
+from kipwire.records.control import end_marker_key
 from kipwire.testing.broker.changes import Changes
 from kipwire.testing.broker.state.groups import Group
 from kipwire.testing.broker.state.refusals import Refused
@@ -19,7 +19,7 @@ from kipwire.testing.broker.state.transactions import Producers, Transaction
 NODE_ID = 1
 CLUSTER_ID = "kipwire-fake-cluster"
 _VERSION = b"\0\0"
-"""Of the keys and values of control records."""
+"""Of the values of control records."""
 
 
 @dataclass(slots=True)
@@ -110,11 +110,10 @@ class Node:
 
 
 def _marker(transaction: Transaction, is_commit: bool) -> bytes:
-    kind = ControlRecordType.COMMIT if is_commit else ControlRecordType.ABORT
     record = Record(
         offset=0,
         timestamp=time.time_ns() // 1_000_000,
-        key=_VERSION + ControlRecordTypeSchema(type=kind).encode(),
+        key=end_marker_key("COMMIT" if is_commit else "ABORT"),
         value=_VERSION + EndTxnMarker(coordinator_epoch=0).encode(),
     )
     return write_batch(
