@@ -114,6 +114,11 @@ class MessageSpec:
         """Whether its version 0, and no other, has the oldest header, which has no client id."""
         return self.type == "request" and self.api_key == CONTROLLED_SHUTDOWN_KEY
 
+    @property
+    def struct_fields(self) -> dict[str, tuple[FieldSpec, ...]]:
+        """The fields of the message and of each struct by its name."""
+        return {self.name: self.fields, **{struct.name: struct.fields for struct in self.structs}}
+
     def struct(self, name: str) -> StructSpec:
         """The struct of that name.
 

@@ -31,6 +31,18 @@ class Checked:
     enum: EnumDraft | None = field(default=None, repr=False, compare=False)
     """The enum that the file holds instead of a message."""
 
+    @property
+    def comparable(self) -> MessageSpec | None:
+        """The message, also if it only breaks rules that a comparison of revisions judges; else None."""
+        if self.spec is not None or self.draft is None:
+            return self.spec
+        errors = {problem.rule for problem in self.problems if problem.severity == "error"}
+        return finished(self.draft) if errors <= BETWEEN_REVISIONS else None
+
+
+BETWEEN_REVISIONS = frozenset({"tagged-form"})
+"""The rules whose errors do not keep a message from being compared with a later revision, which judges the same."""
+
 
 class Reader(Protocol):
     """Checks one spec file alone, as `read_file` does."""

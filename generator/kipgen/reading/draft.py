@@ -92,3 +92,11 @@ class Draft:
             if struct.kind == "common":
                 found.setdefault(struct.spec.name, struct)
         return found
+
+    @property
+    def struct_fields(self) -> dict[str, tuple[FieldSpec, ...]]:
+        """The fields of the message and of each struct by its name; of two with one name, the first."""
+        found: dict[str, tuple[FieldSpec, ...]] = {}
+        for struct in self.structs:
+            found.setdefault(struct.spec.name, struct.spec.fields)
+        return found

@@ -137,7 +137,14 @@ def alpha(advice: Advice) -> FieldAdvice:
         ("int32", '"versions": "0+", "encoding": {"0-3": "fixed32", "4+": "packed16"}', ""),
         ("int32", '"versions": "0-3"', ""),
         ("int32", '"versions": "1-2"', ""),
-        ("int32", '"tag": 0, "versions": "2+"', '"encoding": {"2-3": "fixed32", "4+": "upacked32"}'),
+        ("int32", '"tag": 0, "versions": "2+"', ""),
+        ("int32", '"tag": 0, "taggedVersions": "3+", "versions": "0+"', ""),
+        ("[]int32", '"tag": 0, "versions": "2+"', ""),
+        (
+            "int32",
+            '"tag": 0, "taggedVersions": "4+", "versions": "0+"',
+            '"encoding": {"0-3": "fixed32", "4+": "upacked32"}',
+        ),
     ],
 )
 def test_text_keeps_released_versions_and_covers_those_of_the_field(

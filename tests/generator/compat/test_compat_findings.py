@@ -74,6 +74,7 @@ _ABOUT_OTHER_THINGS = {
     "api-key-changed": "the number is in the header",
     "highest-version-lowered": "there is nothing to read it with",
     "lowest-version-lowered": "nothing shows what the version once was",
+    "tagged-form-changed": "each released version keeps its bytes; a peer knows the tag from any of them",
     "tag-forgotten": "only what comes later breaks something",
 }
 """The rules whose findings cannot be seen in the bytes of both revisions."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from kipgen.language.spec import FieldSpec, MessageSpec
+from kipgen.language.tagged_forms import tagged_parts
 from kipgen.language.types import Encoding, encoding_property
 from kipgen.language.versions import Versions
 from kipwire.encodings import Counts, IntegerCounts
@@ -94,7 +95,8 @@ class Advice:
 def advise(spec: MessageSpec, counts: Counts) -> Advice:
     """Choose an encoding for every integer field of a message.
 
-    Released versions stay as they are: the advice starts in the version after the highest of `validVersions`.
+    Released versions stay as they are: the advice starts in the version after the highest of `validVersions`. So does
+    what is tagged in one of them, in all versions: the form of a tagged field never changes (KIP-482).
     The lengths of tagged structs around a field, which may also shrink by a byte, are not counted.
 
     Args:
@@ -108,11 +110,17 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
         raise AdviceError(f"{spec.name} is retired: none of its versions is served, so it gets no new one")
     counted = dict(counts.fields)
     fields = []
+    settled = {
+        part.field: part.owner
+        for part in tagged_parts(spec.struct_fields)
+        if not part.versions.intersect(spec.valid_versions).is_empty
+    }
     for field, paths in _integer_fields(spec).items():
         empty = IntegerCounts.of(field.type.element, (), is_element=field.type.is_array)
         found = [counted.pop(path, empty) for path, _ in paths]
         try:
-            fields.append(_advise_field(spec, field, paths, reduce(IntegerCounts.merged, found, empty)))
+            merged = reduce(IntegerCounts.merged, found, empty)
+            fields.append(_advise_field(spec, field, paths, merged, settled.get(field)))
         except ValueError as error:
             raise AdviceError(f"{spec.name}.{paths[0][0]} is {field.type} in the spec: {error}") from None
     if counted:
@@ -149,7 +157,10 @@ def _fields(
             yield from _fields(spec, spec.struct(field.type.element).fields, f"{path}.", versions)
 
 
-def _advise_field(spec: MessageSpec, field: FieldSpec, paths: _Paths, counts: IntegerCounts) -> FieldAdvice:
+def _advise_field(
+    spec: MessageSpec, field: FieldSpec, paths: _Paths, counts: IntegerCounts, tagged: FieldSpec | None
+) -> FieldAdvice:
+    """The advice for one field; `tagged` is the released tagged field that it is, or that it is a part of."""
     next_version = spec.valid_versions.highest + 1
     fixed = Encoding("fixed", field.type.bits)
     current = next((encoding for versions, encoding in field.encodings if next_version in versions), fixed)
@@ -159,6 +170,9 @@ def _advise_field(spec: MessageSpec, field: FieldSpec, paths: _Paths, counts: In
     best, note = current, ""
     if not any(next_version in versions for _, versions in paths):
         note = f"not in version {next_version}, the next one"
+    elif tagged is not None:
+        what = "a tagged field" if tagged is field else f"part of the tagged field {tagged.name}"
+        note = f"{what}, which keeps its form (KIP-482)"
     elif not counts.count:
         note = "the samples have no value of it"
     else:

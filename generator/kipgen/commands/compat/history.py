@@ -36,7 +36,7 @@ def forgotten_tags(commit: Commit, specs: Mapping[str, MessageSpec]) -> dict[str
 
 def _tag_uses(data: bytes) -> Iterator[_Use]:
     """The tags of the released versions of a spec; none for one with errors, which was never used."""
-    spec = read_bytes(data, "").spec if b'"tag"' in data else None
+    spec = read_bytes(data, "").comparable if b'"tag"' in data else None
     if spec is None:
         return
     released = spec.valid_versions

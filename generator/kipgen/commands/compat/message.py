@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kipgen.commands.compat.change import Change, Spot, merged
 from kipgen.commands.compat.fields import Owner, Pair, compare_items
+from kipgen.commands.compat.tagged_data import compare_tagged_data
 from kipgen.commands.compat.tags import compare_tags
 from kipgen.commands.compat.wire_items import wire_items
 from kipgen.language.spec import MessageSpec
@@ -16,8 +17,8 @@ from kipgen.resolve.wire import resolve
 
 def compare_messages(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
     """Every change between two revisions of a message, each once, with all versions that it touches."""
-    changes = (*_compare_heads(old, new), *compare_tags(old, new), *_compare_versions(old, new))
-    return merged(changes)
+    tagged = (*compare_tags(old, new), *compare_tagged_data(old, new))
+    return merged((*_compare_heads(old, new), *tagged, *_compare_versions(old, new)))
 
 
 def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:

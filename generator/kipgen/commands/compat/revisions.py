@@ -80,18 +80,19 @@ def _read(path: Path) -> list[Checked]:
 
 
 def _revisions(checked: Sequence[Checked], base: str) -> list[Revision]:
-    errors = [problem for one in checked for problem in one.problems if problem.severity == "error"]
+    wrong = [one for one in checked if one.comparable is None]
+    errors = [problem for one in wrong for problem in one.problems if problem.severity == "error"]
     if errors:
         raise SpecErrors(errors)
     return [
         Revision(
             one.file,
             PurePath(one.file).name if one.file == base else one.file.removeprefix(f"{base}/"),
-            one.spec,
+            one.comparable,
             one.draft,
         )
         for one in checked
-        if one.spec is not None and one.draft is not None
+        if one.comparable is not None and one.draft is not None
     ]
 
 

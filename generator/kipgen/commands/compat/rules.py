@@ -46,6 +46,7 @@ _notice = partial(CompatRule, severity="notice")
 
 _NEW_VERSION = "leave the released versions as they are, and make the change in a new one"
 _BETA = field_of("int32", "Beta")
+_TAGGED_PACKED = tagged_field(encoding="packed32")
 _BETA_IN_4 = field_of("int32", "Beta", versions="4+")
 
 
@@ -143,7 +144,7 @@ ALL = (
     ),
     _wire(
         "nullability-changed",
-        summary="Released versions keep what may be null; a tagged field keeps it forever (KIP-482).",
+        summary="Released versions keep what may be null.",
         breaks="the side that does not expect null rejects it, and structs gain or lose the byte that marks null",
         instead="let nullableVersions change with a version that is not released",
         good=_change(spec(field_of("string")), spec(field_of("string", nullableVersions="4+"), valid="0-4")),
@@ -217,6 +218,18 @@ ALL = (
         instead="keep the default, or make a new field with a new tag",
         good=_change(spec(tagged_field(default="0")), spec(tagged_field())),
         bad=_change(spec(tagged_field()), spec(tagged_field(default="-1"))),
+    ),
+    _wire(
+        "tagged-form-changed",
+        summary="A tagged field keeps its form in new versions, too: encoding, nullability, default, and the plain "
+        "fields of the structs in it (KIP-482).",
+        breaks="peers read a tagged field by its tag, in any version, and expect the form that it had first",
+        instead="keep the form, or add a field of the new form with another tag",
+        good=_change(spec(_TAGGED_PACKED), spec(_TAGGED_PACKED, field_of("int32", "Beta", versions="4+"), valid="0-4")),
+        bad=_change(
+            spec(_TAGGED_PACKED),
+            spec(tagged_field(encoding={"2-3": "packed32", "4+": "upacked32"}), valid="0-4"),
+        ),
     ),
     _wire(
         "part-changed",

@@ -26,14 +26,19 @@ class TagSpace:
 
 def compare_tags(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
     """What became of every tag that the released versions of the old spec have."""
-    for before, after in _pairs(old, new, _message_space(old), _message_space(new), set()):
+    for before, after in tag_space_pairs(old, new):
         yield from _compare_spaces(old, before, after)
 
 
 def tag_spaces(message: MessageSpec) -> Iterator[TagSpace]:
     """The message's own tags and those of every struct that it uses."""
-    for space, _ in _pairs(message, message, _message_space(message), _message_space(message), set()):
+    for space, _ in tag_space_pairs(message, message):
         yield space
+
+
+def tag_space_pairs(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[TagSpace, TagSpace]]:
+    """The tag spaces of two revisions of a message that belong together."""
+    return _pairs(old, new, _message_space(old), _message_space(new), set())
 
 
 def _message_space(message: MessageSpec) -> TagSpace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 
 def spec(
@@ -77,7 +78,7 @@ def field_of(
     return _object({"name": name, "type": type_, "versions": versions, **more}, fields)
 
 
-def tagged_field(name: str = "Alpha", tag: int = 0, versions: str = "2+", **more: str) -> str:
+def tagged_field(name: str = "Alpha", tag: int = 0, versions: str = "2+", **more: Any) -> str:
     """The text of an int32 field that is tagged in all of its versions; the arguments are those of `field_of`."""
     return field_of("int32", name, versions, taggedVersions=versions, tag=tag, **more)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kipgen.language.spec import Location
+from kipgen.language.tagged_forms import Form, TaggedPart, tagged_parts
+from kipgen.language.types import encoding_property
 from kipgen.language.versions import Versions
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import field_of, spec, tagged_field
@@ -91,17 +94,50 @@ def tagged_outside_flexible(field: FieldDraft, draft: Draft) -> Iterator[Finding
         yield Finding(field.part, f"{text}; write a range within them", "taggedVersions")
 
 
-@field_rule(
-    needs=("tag", "taggedVersions", "nullableVersions"),
-    summary="A tagged field is nullable in all of its tagged versions or in none: that never changes (KIP-482).",
-    good=spec(field_of("string", versions="2+", taggedVersions="2+", tag=0, nullableVersions="2+")),
-    bad=spec(field_of("string", versions="2+", taggedVersions="2+", tag=0, nullableVersions="3+")),
+@draft_rule(
+    summary="A tagged field has one form in all of its tagged versions: encoding, nullability, and the plain fields of "
+    "the structs in it never change (KIP-482). Where it is plain, it may have another form.",
+    good=spec(field_of("int32", taggedVersions="2+", tag=0, encoding={"0-1": "fixed32", "2+": "packed32"})),
+    bad=spec(field_of("int32", taggedVersions="2+", tag=0, encoding={"0-2": "fixed32", "3+": "packed32"})),
 )
-def tagged_nullable(field: FieldDraft, _: Draft) -> Iterator[Finding]:
-    tagged, nullable = field.spec.tagged_versions, field.spec.nullable_versions
-    if field.spec.type.may_be_null and not nullable.contains(tagged) and not nullable.intersect(tagged).is_empty:
-        text = f"the field is tagged in {tagged}, but nullable only in {nullable}; write {tagged} for both"
-        yield Finding(field.part, text, "nullableVersions")
+def tagged_form(draft: Draft) -> Iterator[Finding]:
+    drafts = {field.spec.location: field for field in draft.fields}
+    found: set[tuple[Location, str]] = set()
+    for part in tagged_parts(draft.struct_fields):
+        field, forms = drafts[part.field.location], part.forms
+        is_known = all(drafts[one.location].part.broken.isdisjoint(_FORM) for one in (part.field, part.owner))
+        property_ = _form_property(field, forms)
+        if len(forms) > 1 and is_known and (part.field.location, property_) not in found:
+            found.add((part.field.location, property_))
+            yield Finding(field.part, _form_text(part, forms), property_)
+
+
+_FORM = (
+    *("type", "tag", "versions", "taggedVersions", "flexibleVersions", "nullableVersions"),
+    *("encoding", "elementEncoding"),
+)
+"""What a form follows from."""
+_Forms = tuple[tuple[Versions, Form | None], ...]
+
+
+def _form_text(part: TaggedPart, forms: _Forms) -> str:
+    texts = [f"{form or 'absent'} in {versions}" for versions, form in forms]
+    where = f"is part of the tagged {part.owner.name}" if part.is_inside else "is tagged"
+    listed = f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return (
+        f"the field {where}, but is {listed}; a tagged field keeps its form: write one for {part.versions}, "
+        "or add a tagged field with another tag"
+    )
+
+
+def _form_property(field: FieldDraft, forms: _Forms) -> str:
+    """The property that makes the first two of the forms differ."""
+    (_, before), (_, after), *_more = (*forms, *forms)
+    if before is None or after is None:
+        return "versions"
+    if before.written != after.written:
+        return encoding_property(field.spec.type)
+    return "flexibleVersions" if before.compact != after.compact else "nullableVersions"
 
 
 @struct_rule(

@@ -1,0 +1,128 @@
+"""The form of a tagged field is for ever (KIP-482): what it is, and in which versions it is which.
+
+A peer reads a tagged field by its tag, in any version that has the tag. So nothing that decides how its bytes are read
+ever changes: type, encoding, nullability, default, and likewise the plain fields of the structs in it. Tagged fields of
+these structs may come and go, as anywhere. A field that is plain in early versions may have another form there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kipgen.language.spec import FieldSpec
+from kipgen.language.types import Encoding
+from kipgen.language.versions import MAX_VERSION, Versions
+
+StructFields = Mapping[str, Sequence[FieldSpec]]
+"""The fields of each struct by its name, those of the message among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the bytes of a field are read, in one version."""
+
+    written: str
+    """The type on the wire: of an integer its encoding, of an array that of its elements, of a struct `struct`."""
+    is_array: bool
+    nullable: bool
+    compact: bool
+    """Whether its length is a varint, as of every tagged field; true also where it has none."""
+    default: str = ""
+    """What a tagged field that is left out means; of a plain field, which is always written, nothing."""
+
+    def __str__(self) -> str:
+        length = "" if self.compact else " with a length of fixed width"
+        return f"{'[]' if self.is_array else ''}{self.written}{length}{' or null' if self.nullable else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedPart:
+    """A field whose form is for ever: a tagged one, or a plain one in the data of a tagged one."""
+
+    field: FieldSpec
+    owner: FieldSpec
+    """The tagged field; itself, or the one in whose data it is."""
+    versions: Versions
+    """The versions that have this data."""
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether it is a field of a struct in the data of a tagged field."""
+        return self.field is not self.owner
+
+    @property
+    def forms(self) -> tuple[tuple[Versions, Form | None], ...]:
+        """Its forms, each with its versions, the lowest first; None where the data lacks it. More than one is wrong."""
+        starts = sorted({self.versions.lowest, *(cut for cut in _cuts(self.field) if cut in self.versions)})
+        runs: list[tuple[Versions, Form | None]] = []
+        for start, end in zip(starts, [*(cut - 1 for cut in starts[1:]), self.versions.highest], strict=True):
+            form = plain_form(self.field, start) if self.is_inside else form_in(self.field, start)
+            if runs and runs[-1][1] == form:
+                start = runs.pop()[0].lowest
+            runs.append((Versions(start, end), form))
+        return tuple(runs)
+
+
+def tagged_parts(structs: StructFields) -> Iterator[TaggedPart]:
+    """Every field whose form is for ever; one of a common struct once for each range of versions."""
+    seen: set[tuple[str, Versions]] = set()
+    for fields in structs.values():
+        for field in fields:
+            if field.tag is not None and not field.tagged_versions.is_empty:
+                part = TaggedPart(field, field, field.tagged_versions)
+                yield part
+                yield from _parts_inside(structs, part, seen)
+
+
+def _parts_inside(structs: StructFields, tagged: TaggedPart, seen: set[tuple[str, Versions]]) -> Iterator[TaggedPart]:
+    waiting = [tagged]
+    for part in waiting:  # which grows; a loop, since structs of a wrong spec may go in circles
+        key = part.field.type.element, part.versions
+        if not part.field.type.has_struct or part.versions.is_empty or key in seen:
+            continue
+        seen.add(key)
+        for field in structs.get(part.field.type.element, ()):
+            if not field.tagged_versions.contains(part.versions):
+                yield TaggedPart(field, tagged.owner, part.versions)
+                waiting.append(TaggedPart(field, tagged.owner, part.versions.intersect(field.versions)))
+
+
+def plain_form(field: FieldSpec, version: int) -> Form | None:
+    """The form of a field where it is plain; None in a version without it, or in which it is tagged."""
+    is_plain = version in field.versions and version not in field.tagged_versions
+    return replace(form_in(field, version), default="") if is_plain else None
+
+
+def form_in(field: FieldSpec, version: int) -> Form:
+    """The form of a field in one version that has it, as a tagged one where it is tagged."""
+    flexible = field.flexible_versions
+    return Form(
+        written=_written(field, version),
+        is_array=field.type.is_array,
+        nullable=field.type.may_be_null and version in field.nullable_versions,
+        compact=flexible is None or version in flexible or version in field.tagged_versions,
+        default=repr(field.default),
+    )
+
+
+def _written(field: FieldSpec, version: int) -> str:
+    type_ = field.type
+    if type_.has_struct:
+        return "struct"
+    if not type_.is_encodable:
+        return "bytes" if type_.element == "records" else type_.element
+    # A version that no encoding covers is wrong by another rule, and has the last one here.
+    otherwise = field.encodings[-1][1] if field.encodings else Encoding("fixed", type_.bits)
+    return str(next((encoding for versions, encoding in field.encodings if version in versions), otherwise))
+
+
+def _cuts(field: FieldSpec) -> Iterator[int]:
+    """The versions in which its form may become another one."""
+    ranges = [field.versions, field.tagged_versions, field.nullable_versions, *(pair[0] for pair in field.encodings)]
+    if field.flexible_versions is not None:
+        ranges.append(field.flexible_versions)
+    for versions in ranges:
+        if not versions.is_empty:
+            yield versions.lowest
+            yield min(versions.highest, MAX_VERSION) + 1
