@@ -38,7 +38,7 @@ class Versions:
         lowest = int(match["lowest"])
         highest = MAX_VERSION if match["open"] else int(match["highest"] or lowest)
         if lowest > MAX_VERSION or highest > MAX_VERSION:
-            raise ValueError(f"{text!r} is higher than {MAX_VERSION}, the highest possible version")
+            raise ValueError(f"{text!r} is higher than {MAX_VERSION}; versions are 15-bit numbers")
         if lowest > highest:
             raise ValueError(f"{text!r} has its ends in the wrong order; write '{highest}-{lowest}'")
         return cls(lowest, highest)

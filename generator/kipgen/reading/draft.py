@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
 from kipgen.language.versions import Versions
@@ -37,6 +37,13 @@ class SpecPart:
         if (*self.path, property_) in self.document.value_offsets:
             return self.document.location((*self.path, property_, *below))
         return self.document.location((*self.path, "name"))
+
+    def written(self, property_: str) -> str:
+        """The text of a property that is given, as it is written."""
+        here: Any = self.document.value
+        for step in (*self.path, property_):
+            here = here[step]
+        return str(here).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,20 @@ pytestmark = pytest.mark.same_without_kernel
             spec(field_of("string", default="null", nullableVersions="1+")),
             'the default is null, but the field is nullable only in 1+; write "nullableVersions": "0+"',
         ),
+        (spec(valid="0+"), "validVersions is 0+, which has no end; write the highest version, as in 0-5"),
+        (spec(valid="10+"), "validVersions is 10+, which has no end; write the highest version, as in 10-15"),
+        (
+            spec(valid="32766+"),
+            "validVersions is 32766+, which has no end; write the highest version, as in 32766",
+        ),
+        *(
+            (
+                spec(valid=valid),
+                f"validVersions is {valid}, but 32767 is not a version: it means that a range has no end; "
+                "write at most 32766",
+            )
+            for valid in ("32767", "0-32767", "32767+")
+        ),
     ],
 )
 def test_text_says_what_is_wrong_and_what_would_be_right(text: str, expected: str, tmp_path: Path) -> None:

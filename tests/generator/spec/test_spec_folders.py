@@ -69,13 +69,46 @@ def test_use_in_a_common_struct_counts_only_where_that_struct_exists(tmp_path: P
     assert rules_broken(tmp_path, spec(use, common=(user, '{"name": "Shared", "versions": "2+"}'))) == []
 
 
-def test_undefined_struct_is_empty_and_worth_a_warning(tmp_path: Path) -> None:
+def test_a_primitive_in_capitals_is_an_empty_struct_and_worth_a_warning(tmp_path: Path) -> None:
     checked = check_text(tmp_path, spec('{"name": "Alpha", "type": "INT32", "versions": "0+"}'))
     assert checked.spec is not None
     assert checked.spec.struct("INT32").fields == ()
     (problem,) = checked.problems
-    assert str(problem).startswith("Probe.json:5:31: warning: Probe.Alpha: undefined-struct: ")
+    assert str(problem).startswith("Probe.json:5:31: warning: Probe.Alpha: primitive-in-capitals: ")
     assert "write int32" in problem.text
+
+
+@pytest.mark.parametrize(
+    ("type_", "hint"),
+    [
+        ("[]Itme", "; did you mean Item?"),
+        ("Itme", "; did you mean Item?"),
+        ("[]Item2", "; did you mean Item?"),
+        ("Sharde", "; did you mean Shared?"),
+        ("[]Elsewhere", "; give it fields, if only an empty list"),
+    ],
+)
+def test_a_struct_that_is_not_defined_is_an_error_with_a_guess(type_: str, hint: str, tmp_path: Path) -> None:
+    item = '{"name": "Alpha", "type": "[]Item", "versions": "0+", "fields": []}'
+    field = f'{{"name": "Beta", "type": "{type_}", "versions": "0+"}}'
+    shared = '{"name": "Shared", "versions": "0+"}'
+    (problem,) = check_text(tmp_path, spec(item, field, common=(shared,))).problems
+    assert (problem.rule, problem.severity) == ("undefined-struct", "error")
+    assert problem.text == f"the struct {type_.removeprefix('[]')} is not defined{hint}"
+
+
+def test_a_struct_that_a_common_struct_uses_is_defined_among_them(tmp_path: Path) -> None:
+    def broken(type_: str, *fields: str) -> list[tuple[str, str]]:
+        leaf = f'{{"name": "Leaf", "type": "{type_}", "versions": "0+"}}'
+        user = f'{{"name": "Outer", "versions": "0+", "fields": [{leaf}]}}'
+        text = spec('{"name": "Alpha", "type": "Outer", "versions": "0+"}', *fields, common=(user,))
+        return [(problem.rule, problem.text) for problem in check_text(tmp_path, text).problems]
+
+    assert broken("Otter") == [("undefined-struct", "the struct Otter is not defined; did you mean Outer?")]
+    assert broken("INT32") == [("undefined-struct", "the struct INT32 is not defined; did you mean int32?")]
+    assert broken("Nothing") == [("undefined-struct", "the struct Nothing is not defined; define it in commonStructs")]
+    inline = '{"name": "Beta", "type": "Inner", "versions": "0+", "fields": []}'
+    assert [rule for rule, _ in broken("Inner", inline)] == ["inline-in-common"]
 
 
 @pytest.mark.parametrize("names", [("Alpha", "alpha"), ("FooBar", "FooBAR"), ("fooBar", "FooBar")])

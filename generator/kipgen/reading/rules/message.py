@@ -12,15 +12,23 @@ from kipgen.reading.rules.rule import Finding, message_rule
 
 @message_rule(
     needs=("validVersions",),
-    summary="validVersions has a highest version.",
+    summary=f"validVersions has a highest version, at most {MAX_VERSION - 1}: as in Kafka's specs, {MAX_VERSION} means "
+    "that a range has no end.",
     good=spec(valid="0-3"),
     bad=spec(valid="0+"),
 )
 def valid_versions_closed(draft: Draft) -> Iterator[Finding]:
     valid = draft.message.valid_versions
-    if MAX_VERSION in valid:
-        text = f"validVersions is {valid}, which has no end; write the highest version, as in {valid.lowest}-5"
-        yield Finding(draft.part, text, "validVersions")
+    if MAX_VERSION not in valid:
+        return
+    written = draft.part.written("validVersions")
+    if written.endswith("+") and valid.lowest < MAX_VERSION:
+        example = Versions(valid.lowest, min(valid.lowest + 5, MAX_VERSION - 1))
+        text = f"validVersions is {written}, which has no end; write the highest version, as in {example}"
+    else:
+        text = f"validVersions is {written}, but {MAX_VERSION} is not a version: it means that a range has no end"
+        text += f"; write at most {MAX_VERSION - 1}"
+    yield Finding(draft.part, text, "validVersions")
 
 
 @message_rule(

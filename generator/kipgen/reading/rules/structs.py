@@ -8,6 +8,7 @@ from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import LEAF, field_of, spec, struct_named
 from kipgen.reading.rules.rule import Finding, draft_rule, repeated
 from kipgen.reading.source import MAX_DEPTH
+from kipwire.tools.words import did_you_mean
 from kipwire.types import TYPES
 
 MAX_STRUCTS = MAX_DEPTH // 2
@@ -40,10 +41,11 @@ def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
     bad=spec(field_of("Outer"), common=(struct_named("Outer", field_of("Inner", "Inside", fields=[])),)),
 )
 def inline_in_common(draft: Draft) -> Iterator[Finding]:
+    inline = _defined(draft) - draft.common.keys()
     for struct in draft.structs:
         for field in struct.fields if struct.kind == "common" else ():
             type_ = field.spec.type
-            if type_.has_struct and type_.element not in draft.common and "type" not in field.part.broken:
+            if type_.element in inline and "type" not in field.part.broken:
                 text = f"{type_.element} is used by the common struct {struct.spec.name}"
                 yield Finding(field.part, f"{text}; move its definition to commonStructs", "type")
 
@@ -132,22 +134,50 @@ def struct_name_clash(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
-    summary="A struct has a definition. Without one it is empty, which is usually a typo such as INT32 for int32.",
-    good=spec(field_of("Inner", fields=[])),
+    summary="A struct has a definition: in commonStructs, or in the fields of the field that uses it. To Kafka's "
+    "generator one without a definition is an empty struct.",
+    good=spec(field_of("[]Item", fields=[LEAF])),
+    bad=spec(field_of("[]Item", fields=[LEAF]), field_of("[]Itme", "Beta")),
+)
+def undefined_struct(draft: Draft) -> Iterator[Finding]:
+    defined = _defined(draft)
+    for struct in _undefined(draft):
+        name = struct.spec.name
+        if name.lower() in TYPES and not _in_common_struct(struct):
+            continue
+        guess = f"; did you mean {name.lower()}?" if name.lower() in TYPES else did_you_mean(name, sorted(defined))
+        where = "define it in commonStructs" if _in_common_struct(struct) else "give it fields, if only an empty list"
+        yield Finding(struct.part, f"the struct {name} is not defined{guess or f'; {where}'}", "type")
+
+
+@draft_rule(
+    summary="A struct without a definition does not have the name of a primitive in capitals: it would be empty, as it "
+    "is in Kafka's generator.",
+    good=spec(field_of("int32")),
     bad=spec(field_of("INT32")),
     severity="warning",
     kafka="warning",
 )
-def undefined_struct(draft: Draft) -> Iterator[Finding]:
-    defined = {struct.spec.name for struct in draft.structs if struct.kind == "common" or "fields" in struct.part.given}
-    for struct in draft.structs:
-        if struct.kind != "inline" or struct.spec.name in defined or _in_common_struct(struct):
-            continue
-        if struct.part.broken.isdisjoint(("type", "fields")):
-            name = struct.spec.name
-            hint = f"write {name.lower()} for the primitive" if name.lower() in TYPES else "give it fields"
-            text = f"the struct {name} is not defined, so it is empty; {hint}"
+def primitive_in_capitals(draft: Draft) -> Iterator[Finding]:
+    for struct in _undefined(draft):
+        name = struct.spec.name
+        if name.lower() in TYPES and not _in_common_struct(struct):
+            text = f"{name} is an empty struct, since a capital makes it a struct's name; write {name.lower()}"
             yield Finding(struct.part, text, "type")
+
+
+def _defined(draft: Draft) -> set[str]:
+    """The names of the structs that have a definition, if only an empty one."""
+    return {struct.spec.name for struct in draft.structs if struct.kind == "common" or "fields" in struct.part.given}
+
+
+def _undefined(draft: Draft) -> Iterator[StructDraft]:
+    """The uses of structs without a definition."""
+    defined = _defined(draft)
+    for struct in draft.structs:
+        is_known = struct.part.broken.isdisjoint(("type", "fields"))
+        if struct.kind == "inline" and struct.spec.name not in defined and is_known:
+            yield struct
 
 
 def _in_common_struct(struct: StructDraft) -> bool:
