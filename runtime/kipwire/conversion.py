@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from kipwire.description.paths import Visitor
+from kipwire.description.values import out_of_range
 from kipwire.description.versions import fields_of_other_versions, in_version
 from kipwire.errors import ConversionError, UnsupportedVersionError, path_text
 from kipwire.messages import Message
 from kipwire.structs import Field, Root, Struct
 from kipwire.tools.words import did_you_mean
+from kipwire.types import ENCODINGS, TYPES
 
 M = TypeVar("M", bound="Message")
 
@@ -32,7 +34,8 @@ def convert(message: Message, version: int | type[Message]) -> Message:
 
     Raises:
         ConversionError: something would be lost: a field that may not be dropped, a null where the other version
-            allows none, unknown tagged fields. Everything that would be lost is named.
+            allows none, a number that its narrower encoding there does not hold, unknown tagged fields. Everything that
+            would be lost is named.
         UnsupportedVersionError: the message has no such version, or the class is that of another message.
     """
     if isinstance(version, int):
@@ -144,6 +147,8 @@ class _Conversion(Visitor):
                 self.lose(f"null, which version {self.message.VERSION} does not allow here")
             return None
         if other.struct is None:
+            if _is_narrow(other):
+                self.numbers(other, value)
             return list(value) if other.array and isinstance(value, (list, tuple)) else value
         if not other.array:
             return self.element(value, other.struct)
@@ -151,9 +156,28 @@ class _Conversion(Visitor):
             return value
         return [self.element(element, other.struct) for element in self.each(value)]
 
+    def numbers(self, other: Field, value: Any) -> None:
+        """Note the numbers of a field that its narrower form does not hold; anything else fails when it is encoded."""
+        if not other.array:
+            self.number(other, value)
+        elif isinstance(value, (list, tuple)):
+            for number in self.each(value):
+                self.number(other, number)
+
+    def number(self, other: Field, value: Any) -> None:
+        if isinstance(value, int) and (why := out_of_range(other, value)):
+            self.lose(why)
+
     def element(self, value: Any, target: type[Struct]) -> Any:
         """A struct; what is none stays as it is, and is refused when the message is encoded."""
         return self.struct(value, target) if isinstance(value, (Struct, Mapping)) else value
+
+
+def _is_narrow(field: Field) -> bool:
+    """Whether a field is written with fewer bits than its type has."""
+    if field.encoding is None:
+        return field.bits is not None
+    return ENCODINGS[field.encoding].bits < TYPES[field.element].bits
 
 
 def _unknown_tagged_fields(item: Struct | Mapping[str, Any]) -> dict[int, bytes] | None:
