@@ -1,7 +1,7 @@
 """Checks a document against schemas/message-spec.schema.json, and says in our words what is wrong.
 
 Texts with a grammar of their own (version ranges, types, names, encodings) have patterns in the schema for the sake of
-editors; here they are left to `parse`, whose problems explain more.
+editors; here they are left to `parse`, whose problems explain more. So are conditions between properties, to the rules.
 """
 
 from __future__ import annotations
@@ -75,7 +75,14 @@ def one_of(words: Iterable[object]) -> str:
 
 @functools.cache
 def _validator(schema: Path) -> Draft202012Validator:
-    return Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+    """What checks documents. The schema's allOf are for editors: the rules say the same, and explain more."""
+    return Draft202012Validator(_without_conditions(json.loads(schema.read_text(encoding="utf-8"))))
+
+
+def _without_conditions(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return {name: _without_conditions(value) for name, value in schema.items() if name != "allOf"}
+    return schema
 
 
 def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPath]]:

@@ -1,0 +1,126 @@
+"""The JSON Schema of specs refuses in an editor what `kipgen check` refuses, also between properties."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from kipgen.language.wire_form import PROPERTIES
+from kipgen.reading.rules.examples import LEAF, field_of, layout, spec, struct_named
+from kipgen.reading.source import load
+from kipgen.resources import schema_path
+from tests.support.places import DATA, ROOT
+from tests.support.subjects.rule_checks import check_text
+
+pytestmark = pytest.mark.same_without_kernel
+
+VALIDATOR = Draft202012Validator(json.loads(schema_path().read_text("utf-8")))
+TYPES = (
+    *("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64", "string", "uuid", "bytes", "records"),
+    *("Inner", "[]int8", "[]int16", "[]int32", "[]uint32", "[]int64", "[]string", "[]Inner", " int32 ", " []int16 "),
+)
+
+
+def refused(text: str) -> bool:
+    return not VALIDATOR.is_valid(json.loads(text))
+
+
+@pytest.mark.parametrize("property_", ["encoding", "elementEncoding"])
+@pytest.mark.parametrize("type_", TYPES)
+def test_encodings_are_refused_on_what_cannot_have_them(type_: str, property_: str, tmp_path: Path) -> None:
+    bits = next((bits for bits in ("32", "64") if bits in type_), "16")
+    for value in (f"packed{bits}", {"0-1": f"fixed{bits}", "2+": f"upacked{bits}"}):
+        text = spec(field_of(type_, fields=[] if "Inner" in type_ else None, **{property_: value}))  # type: ignore[arg-type]
+        problems = check_text(tmp_path, text).problems
+        assert {problem.rule for problem in problems} <= {"encoding-type", "element-encoding-type"}
+        assert refused(text) == bool(problems)
+
+
+@pytest.mark.parametrize("property_", ["checksum", "constant", "bits"])
+def test_an_integer_without_an_attribute_has_no_encoding(property_: str, tmp_path: Path) -> None:
+    values: dict[str, Any] = {
+        "checksum": {"algorithm": "crc32", "from": "Beta"},
+        "constant": 7,
+        "bits": [{"name": "Kind", "bits": "0-1"}],
+    }
+    beta = field_of("int8", "Beta")
+    good = layout(field_of("int32", **{property_: values[property_]}), beta)
+    bad = layout(field_of("int32", encoding="packed32", **{property_: values[property_]}), beta)
+    assert check_text(tmp_path, good).problems == ()
+    assert not refused(good)
+    assert check_text(tmp_path, bad).problems != ()
+    assert refused(bad)
+    assert not refused(layout(field_of("int32", sizeOf="rest", encoding="packed32"), beta))
+
+
+OF_LAYOUTS: dict[str, tuple[str, object]] = {
+    "size": ("string", "varint"),
+    "count": ("[]int32", "varint"),
+    "sizeOf": ("int32", "rest"),
+    "checksum": ("int32", {"algorithm": "crc32", "from": "Other"}),
+    "constant": ("int8", 7),
+    "bits": ("int8", [{"name": "Kind", "bits": 1}]),
+    "presentIf": ("string", "Flag"),
+    "absentIf": ("string", "Flag"),
+    "sizeOnlyWith": ("string", "Other"),
+    "sorted": ("[]Inner", True),
+    "sameLengthAs": ("[]int32", "Other"),
+}
+
+
+def nested(field: str) -> list[tuple[str, tuple[str, ...]]]:
+    """A field at the top, in structs in structs, and in a common struct: the fields, and the common structs."""
+    inner = field_of("[]Nest", "Out", fields=[LEAF, field_of("Deep", "Down", fields=[field])])
+    shared = struct_named("Shared", LEAF, field)
+    return [(field, ()), (inner, ()), (field_of("Shared", "Use"), (shared,))]
+
+
+def test_every_property_of_layouts_is_tried() -> None:
+    assert set(OF_LAYOUTS) >= {one.name for one in PROPERTIES.values()}
+
+
+@pytest.mark.parametrize("property_", OF_LAYOUTS)
+def test_properties_of_layouts_are_refused_in_other_messages(property_: str, tmp_path: Path) -> None:
+    type_, value = OF_LAYOUTS[property_]
+    field = field_of(type_, fields=[] if "Inner" in type_ else None, **{property_: value})  # type: ignore[arg-type]
+    for fields, common in nested(field):
+        assert not refused(layout(fields, common=common))
+        text = spec(fields, common=common)
+        assert refused(text)
+        assert "layouts-only" in {problem.rule for problem in check_text(tmp_path, text).problems}
+        for type_name in ("request", "response", "header", "metadata", "coordinator-key"):
+            assert refused(text.replace('"data"', f'"{type_name}"'))
+
+
+@pytest.mark.parametrize(
+    "more", [{"tag": 0}, {"taggedVersions": "2+"}, {"flexibleVersions": "none"}, {"elementEncoding": "packed32"}]
+)
+def test_properties_that_layouts_do_not_have_are_refused_in_them(more: dict[str, Any], tmp_path: Path) -> None:
+    type_ = "[]int32" if "elementEncoding" in more else "string"
+    for fields, common in nested(field_of(type_, **more)):
+        text = layout(fields, common=common)
+        assert refused(text)
+        assert "not-in-layouts" in {problem.rule for problem in check_text(tmp_path, text).problems}
+        assert not refused(spec(fields, common=common))
+
+
+SPECS = [
+    file
+    for folder in (ROOT / "schemas", DATA / "forms", DATA / "layouts")
+    for file in sorted(folder.rglob("*.json"))
+    if not file.name.endswith((".enum.json", ".schema.json"))
+]
+
+
+def test_every_spec_of_the_repository_is_accepted() -> None:
+    wrong = []
+    for file in SPECS:
+        document = load(file, file.name).document
+        assert document is not None
+        wrong += [f"{file}: {error.message}" for error in VALIDATOR.iter_errors(document.value)]
+    assert wrong == []
+    assert len(SPECS) > 300
