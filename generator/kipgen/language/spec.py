@@ -93,6 +93,8 @@ class MessageSpec:
     deprecated_versions: Versions = Versions.NONE
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
+    closed_tagged_versions: bool = False
+    """Whether the tagged versions of a field may have an end."""
     reserved_tags: tuple[int, ...] = ()
     """Tags of removed fields of the message itself, never to be used again (KIP-482)."""
 

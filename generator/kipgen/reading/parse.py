@@ -109,6 +109,7 @@ class _Parser:
             deprecated_versions=deprecated,
             listeners=() if retired else _listeners(obj),
             latest_version_unstable=not retired and obj.flag("latestVersionUnstable"),
+            closed_tagged_versions=obj.flag("closedTaggedVersions"),
             reserved_tags=obj.integers("reservedTags"),
         )
         as_struct = StructSpec(

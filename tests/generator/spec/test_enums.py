@@ -366,6 +366,21 @@ def test_acl_operations_are_those_of_every_acl_message() -> None:
     }
 
 
+def test_texts_of_acl_operations_list_all_of_them() -> None:
+    words = [f"{one.value} {one.name.lower().replace('_', ' ')}" for one in AclOperation if one > AclOperation.ANY]
+    assert words[-1] == "15 two phase commit"
+    specs = [one.spec for one in check.read_files(SPECS)[0] if one.spec is not None]
+    holders = [(spec.name, fields) for spec in specs for fields in spec.struct_fields.values()]
+    asked = {
+        (name, field.about.replace("-", " "))
+        for name, fields in holders
+        for field in fields
+        if field.enum == "AclOperation" and not field.enum_bits
+    }
+    assert len({name for name, _ in asked}) == 6
+    assert [(name, word) for name, about in asked for word in words if f" {word}" not in about] == []
+
+
 def test_every_set_of_authorized_operations_has_the_names_of_acl_operations(kafka: set[type[Struct]]) -> None:
     asked = {field for cls in kafka for field in cls.ATTRIBUTES if field.spec_name.endswith("AuthorizedOperations")}
     sets = {field for field in asked if field.element == "int32"}

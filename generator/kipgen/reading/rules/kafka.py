@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipgen.reading.draft import Draft, FieldDraft
-from kipgen.reading.rules.examples import ALPHA, field_of, layout, spec
+from kipgen.reading.rules.examples import ALPHA, field_of, layout, spec, tagged_field
 from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, message_rule
 
 _MAX_JAVA_INT = 2**31 - 1
@@ -58,6 +58,18 @@ def kafka_served_versions(draft: Draft) -> Iterator[Finding]:
     if "servedVersions" in draft.part.given:
         text = "Kafka's generator rejects servedVersions; leave it out, and write "
         yield Finding(draft.part, f"{text}validVersions {draft.message.served_versions}", "servedVersions")
+
+
+@draft_rule(
+    summary="Kafka's generator does not know closedTaggedVersions: its taggedVersions have no end.",
+    good=spec(tagged_field()),
+    bad=spec(tagged_field(), more='"closedTaggedVersions": true'),
+    severity=None,
+)
+def kafka_closed_tagged_versions(draft: Draft) -> Iterator[Finding]:
+    if "closedTaggedVersions" in draft.part.given:
+        text = "Kafka's generator rejects closedTaggedVersions; leave it out, and let taggedVersions have no end"
+        yield Finding(draft.part, text, "closedTaggedVersions")
 
 
 @message_rule(

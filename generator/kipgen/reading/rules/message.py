@@ -46,7 +46,7 @@ def served_versions_valid(draft: Draft) -> Iterator[Finding]:
 
 @message_rule(
     needs=("flexibleVersions",),
-    summary="flexibleVersions is none or has no end: a message does not go back to inflexible versions (KIP-482).",
+    summary="flexibleVersions is none or has no end, as in Kafka's specs: a message does not become inflexible again.",
     good=spec(flexible="2+"),
     bad=spec(flexible="2-3"),
 )
@@ -54,7 +54,7 @@ def flexible_versions_open(draft: Draft) -> Iterator[Finding]:
     flexible = draft.message.flexible_versions
     # A layout has none at all, and a rule of its own says so.
     if not (flexible.is_empty or flexible.is_open or draft.message.is_layout):
-        text = f"flexibleVersions is {flexible}; write {flexible.lowest}+, or none"
+        text = f"flexibleVersions is {flexible}, but has no end in Kafka's specs; write {flexible.lowest}+, or none"
         yield Finding(draft.part, text, "flexibleVersions")
 
 

@@ -51,18 +51,20 @@ def _flexible(field: FieldDraft, draft: Draft) -> Versions:
 
 @field_rule(
     needs=("tag", "taggedVersions"),
-    summary="taggedVersions have no end: a tagged field stays tagged.",
-    good=spec(tagged_field()),
+    summary="taggedVersions have no end, as in Kafka's specs. In a message with closedTaggedVersions they may have one, "
+    "as in KIP-482: after it the field is plain, or gone.",
+    good=spec(field_of("int32", versions="2+", taggedVersions="2", tag=0), more='"closedTaggedVersions": true'),
     bad=spec(field_of("int32", versions="2+", taggedVersions="2-3", tag=0)),
 )
-def tagged_versions_open(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+def tagged_versions_open(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
     tagged = field.spec.tagged_versions
-    if tagged.is_empty or tagged.is_open:
+    if tagged.is_empty or tagged.is_open or draft.message.closed_tagged_versions:
         return
+    allow = 'or allow an end with "closedTaggedVersions": true in the message'
     if "taggedVersions" in field.part.given:
-        yield Finding(field.part, f"taggedVersions is {tagged}; write {tagged.lowest}+", "taggedVersions")
+        yield Finding(field.part, f"taggedVersions is {tagged}; write {tagged.lowest}+, {allow}", "taggedVersions")
     else:
-        text = f"the tag would be used only in versions {tagged}; write versions without an end"
+        text = f"the tag would be used only in versions {tagged}; write versions without an end, {allow}"
         yield Finding(field.part, text, "versions" if "versions" in field.part.given else "tag")
 
 
