@@ -51,7 +51,7 @@ def _flexible(field: FieldDraft, draft: Draft) -> Versions:
 
 @field_rule(
     needs=("tag", "taggedVersions"),
-    summary="taggedVersions have no end, as in Kafka's specs. In a message with closedTaggedVersions they may have one, "
+    summary="taggedVersions have no end, as in Kafka's specs. Under closedTaggedVersions they may have one, "
     "as in KIP-482: after it the field is plain, or gone.",
     good=spec(field_of("int32", versions="2+", taggedVersions="2", tag=0), more='"closedTaggedVersions": true'),
     bad=spec(field_of("int32", versions="2+", taggedVersions="2-3", tag=0)),
