@@ -54,7 +54,7 @@ CHANGES = {
         inner(field_of("int32", "Leaf"), type_="[]Inner"),
         inner(field_of("int32", "Leaf"), field_of("int8", "Twig", versions="4+"), type_="[]Inner"),
         "Probe.Alpha",
-        "its data has 1 plain fields in version 3, 2 in version 4",
+        "its data has 1 plain field in version 3, 2 in version 4",
     ),
 }
 
@@ -98,3 +98,16 @@ def test_a_tagged_field_inside_tagged_data_may_come_with_a_new_version(tmp_path:
     new = inner(field_of("int32", "Leaf"), field_of("int8", "Twig", versions="4+", taggedVersions="4+", tag=0))
     found = compare_texts(tmp_path, spec(old), spec(new, valid="0-4"))
     assert [one.rule.id for one in found] == ["versions-added"]
+
+
+def test_a_change_in_released_versions_is_not_reported_twice(tmp_path: Path) -> None:
+    old, new = field_of("int32", **TAGGED), field_of("int64", **TAGGED)
+    found = compare_texts(tmp_path, spec(old), spec(new, valid="0-4"))
+    assert [one.rule.id for one in found if one.severity == "wire"] == ["type-changed"]
+
+
+def test_a_finding_names_its_places_in_both_files(tmp_path: Path) -> None:
+    old, new, *_ = CHANGES["encoding of a part"]
+    (found,) = [one for one in compare_texts(tmp_path, spec(old), spec(new, valid="0-4")) if one.severity == "wire"]
+    assert (found.was.file, found.was.line) == (str(tmp_path / "old" / "0.json"), 5)
+    assert (found.location.file, found.location.line) == (str(tmp_path / "new" / "0.json"), 6)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from kipgen.commands.compat.change import Change, Spot
 from kipgen.commands.compat.tags import TagSpace, tag_space_pairs
 from kipgen.language.spec import FieldSpec, MessageSpec
-from kipgen.language.tagged_forms import Form, form_in, plain_form
+from kipgen.language.tagged_forms import Form, StructFields, form_in, plain_form
 from kipgen.language.types import encoding_property
+from kipwire.tools.words import counted
 
 
 def compare_tagged_data(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
@@ -17,54 +19,66 @@ def compare_tagged_data(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
         for tag, was in before.by_tag.items():
             released = old.valid_versions.intersect(was.tagged_versions)
             now = after.by_tag.get(tag)
-            if released.is_empty or now is None or now.name != was.name:
-                continue
-            for version in new.valid_versions.intersect(now.tagged_versions).each():
-                if version not in old.valid_versions:
-                    data = _Data(old, new, released.highest, version, frozenset(released.each()))
-                    changes = list(data.tagged(after, was, now))
-                    yield from changes
-                    if changes:
-                        break  # the next versions repeat it
+            if not released.is_empty and now is not None and now.name == was.name:
+                yield from _compare_field(old, new, after, was, now)
 
 
+def _compare_field(
+    old: MessageSpec, new: MessageSpec, space: TagSpace, was: FieldSpec, now: FieldSpec
+) -> Iterator[Change]:
+    released = old.valid_versions.intersect(was.tagged_versions)
+    kept = released.intersect(new.valid_versions.intersect(now.tagged_versions))
+    # What changed in a released version is a finding about it; from there on, the new spec is its own measure.
+    first, before, last = (old, was, released.highest) if kept.is_empty else (new, now, kept.highest)
+    for version in new.valid_versions.intersect(now.tagged_versions).each():
+        if version not in old.valid_versions:
+            spot = Spot(was.location, "tag")
+            data = _Data((first.struct_fields, new.struct_fields), (last, version), spot, frozenset(released.each()))
+            changes = list(data.compare(space.path, before, now, form_in(before, last), form_in(now, version)))
+            yield from changes
+            if changes:
+                return  # the versions after it repeat them
+
+
+@dataclass(frozen=True, slots=True)
 class _Data:
-    """The data of one tagged field: in the last released version, and in a new one."""
+    """The data of one tagged field: in the last released version that has it, and in a new one."""
 
-    def __init__(self, old: MessageSpec, new: MessageSpec, before: int, after: int, released: frozenset[int]) -> None:
-        self.structs = old.struct_fields, new.struct_fields
-        self.versions = before, after
-        self.released = released
-        self.seen: set[tuple[str, str]] = set()
+    structs: tuple[StructFields, StructFields]
+    versions: tuple[int, int]
+    was: Spot
+    released: frozenset[int]
+    seen: set[tuple[str, str]] = field(default_factory=set)
+    """The structs that have been compared."""
 
-    def tagged(self, space: TagSpace, was: FieldSpec, now: FieldSpec) -> Iterator[Change]:
-        before, after = self.versions
-        yield from self._compare(space.path, was, now, form_in(was, before), form_in(now, after))
-
-    def _compare(self, path: str, was: FieldSpec, now: FieldSpec, before: Form, after: Form) -> Iterator[Change]:
+    def compare(self, path: str, was: FieldSpec, now: FieldSpec, before: Form, after: Form) -> Iterator[Change]:
+        """The differences between the tagged field, or a plain field in its data, and what it has become."""
         path = f"{path}.{now.name}"
         if before != after:
-            property_ = encoding_property(now.type) if before.written != after.written else "nullableVersions"
-            text = f"{before} in version {self.versions[0]} is {after} in version {self.versions[1]}"
-            if str(before) == str(after):
-                property_, text = "default", f"the default in version {self.versions[1]} is another one"
-            spots = Spot(now.location, property_), Spot(was.location, property_)
-            yield Change("tagged-form-changed", path, text, *spots, self.released)
+            yield self._change(path, now, before, after)
         key = was.type.element, now.type.element
         if was.type.has_struct and now.type.has_struct and key not in self.seen:
             self.seen.add(key)
             yield from self._compare_structs(path, was, now)
 
+    def _change(self, path: str, now: FieldSpec, before: Form, after: Form) -> Change:
+        first, second = self.versions
+        if str(before) == str(after):
+            text, property_ = f"the default in version {second} is another one", "default"
+        else:
+            text = f"{before} in version {first} is {after} in version {second}"
+            property_ = encoding_property(now.type) if before.written != after.written else "nullableVersions"
+        return Change("tagged-form-changed", path, text, Spot(now.location, property_), self.was, self.released)
+
     def _compare_structs(self, path: str, was: FieldSpec, now: FieldSpec) -> Iterator[Change]:
+        names = was.type.element, now.type.element
         old, new = (
-            [(field, form) for field in structs[name] if (form := plain_form(field, version))]
-            for structs, name, version in zip(
-                self.structs, (was.type.element, now.type.element), self.versions, strict=True
-            )
+            [(one, form) for one in structs[name] if (form := plain_form(one, version))]
+            for structs, name, version in zip(self.structs, names, self.versions, strict=True)
         )
-        for (inner, before), (later, after) in zip(old, new, strict=False):
-            yield from self._compare(path, inner, later, before, after)
+        for (one, before), (later, after) in zip(old, new, strict=False):
+            yield from self.compare(path, one, later, before, after)
         if len(old) != len(new):
-            text = f"its data has {len(old)} plain fields in version {self.versions[0]}, {len(new)} in version "
-            spots = Spot(now.location, "fields"), Spot(was.location, "fields")
-            yield Change("tagged-form-changed", path, f"{text}{self.versions[1]}", *spots, self.released)
+            first, second = self.versions
+            text = f"its data has {counted(len(old), 'plain field')} in version {first}, {len(new)} in version {second}"
+            yield Change("tagged-form-changed", path, text, Spot(now.location, "fields"), self.was, self.released)
