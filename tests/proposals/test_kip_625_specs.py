@@ -121,11 +121,10 @@ def metadata(version: int, replicas: int, isr: int, offline: int) -> int:
     cls: Any = proposals.message("EncodedMetadata", version)
 
     def size(*partitions: Any) -> int:
-        topic = next(one.struct for one in cls.ATTRIBUTES if one.name == "topics")
-        return cls(topics=[topic(partitions=list(partitions))]).encoded_size()
+        return int(cls(topics=[topic(partitions=list(partitions))]).encoded_size())
 
-    topic = next(one.struct for one in cls.ATTRIBUTES if one.name == "topics")
-    partition = next(one.struct for one in topic.ATTRIBUTES if one.name == "partitions")
+    topic: Any = next(one.struct for one in cls.ATTRIBUTES if one.name == "topics")
+    partition: Any = next(one.struct for one in topic.ATTRIBUTES if one.name == "partitions")
     full = partition(
         error_code=0, partition_index=1, leader_id=1, leader_epoch=1, replica_nodes=[1] * replicas, isr_nodes=[1] * isr,
         offline_replicas=[1] * offline,
