@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from itertools import pairwise
 from typing import Any
 
+from kipwire.codec.wire import new
 from kipwire.errors import shown
 from kipwire.header_keys import HIGHEST_KEY
 
@@ -92,6 +93,13 @@ class Headers(Mapping[int, bytes]):
 
     def __repr__(self) -> str:
         return _repr(self)
+
+
+def trusted_headers(by_key: dict[int, bytes]) -> Headers:
+    """Headers of what is known to be right, and is not used elsewhere: keys that are in range and ascend, and bytes."""
+    headers = new(Headers)
+    headers._by_key = by_key
+    return headers
 
 
 class MutableHeaders(MutableMapping[int, bytes]):
