@@ -26,7 +26,7 @@ KINDS = [Headers, MutableHeaders]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_headers_are_equal_in_whatever_order_they_were_set(kind: type[Headers] | type[MutableHeaders]) -> None:
+def test_headers_are_equal_in_any_order_of_setting(kind: type[Headers] | type[MutableHeaders]) -> None:
     one, other = kind([(5, b"five"), (1, b"one")]), kind({1: b"one", 5: b"five"})
     plain: Mapping[int, bytes] = {5: b"five", 1: b"one"}
     assert one == other == plain
@@ -81,6 +81,10 @@ def test_headers_of_a_consumer_cannot_be_changed() -> None:
             change()
     assert record.headers == {1: b"a"}
     assert not hasattr(record, "set_header")
+    own: Any = {1: b"a"}
+    record = ConsumerRecord(offset=0, headers=own)
+    own[1] = b"b"
+    assert record.headers == {1: b"a"}
     assert hash(record) == hash(ConsumerRecord(offset=0, headers=Headers({1: b"a"})))
 
 
@@ -96,6 +100,8 @@ def test_a_record_is_passed_on_with_headers_of_its_own() -> None:
 def test_headers_are_copied_and_pickled(kind: type[Headers] | type[MutableHeaders]) -> None:
     headers = kind({1: b"a"})
     assert copy.deepcopy(headers) == headers == pickle.loads(pickle.dumps(headers))
+    serializers = HeaderSerializers({1: Serializer(str.encode, bytes.decode)})
+    assert pickle.loads(pickle.dumps(serializers)).get(headers, 1) == copy.copy(serializers).get(headers, 1) == "a"
 
 
 @pytest.mark.parametrize(

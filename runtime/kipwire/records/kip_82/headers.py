@@ -65,7 +65,7 @@ def _checked(content: Content) -> dict[int, bytes]:
 class Headers(Mapping[int, bytes]):
     """Headers that cannot be changed, as a consumer sees them: numbers and their values, in ascending order.
 
-    Equal to every mapping with the same items, in whatever order these were set.
+    Equal to every mapping with the same items; the order of setting does not matter.
 
     Raises:
         TypeError: a key is not an int, or a value not bytes or another buffer.
@@ -105,7 +105,7 @@ def trusted_headers(by_key: dict[int, bytes]) -> Headers:
 class MutableHeaders(MutableMapping[int, bytes]):
     """Headers that are set by key, as a producer or an interceptor does; read in ascending order of the keys.
 
-    Equal to every mapping with the same items, in whatever order these were set.
+    Equal to every mapping with the same items; the order of setting does not matter.
 
     Raises:
         TypeError: a key is not an int, or a value not bytes or another buffer; on creating and on setting.

@@ -99,7 +99,7 @@ def _section(data: bytes | memoryview, offset: int) -> tuple[int, int]:
     """Where the section of headers starts and ends in a message; an empty place where there is none.
 
     Raises:
-        DecodeError: there is no message up to there.
+        DecodeError: the bytes from there on are not a message as far as its headers, or not a whole one.
         ValueError: the offset is outside the buffer.
     """
     if not 0 <= offset <= len(data):

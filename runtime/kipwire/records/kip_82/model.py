@@ -76,6 +76,10 @@ class ConsumerRecord:
     headers: Headers = field(default_factory=Headers)
     """By key; empty for a record of magic 0 or 1."""
 
+    def __post_init__(self) -> None:
+        if type(self.headers) is not Headers:  # a mapping of the caller's could change later
+            object.__setattr__(self, "headers", Headers(self.headers))
+
     def get_header(self, key: int) -> bytes | None:
         """The value of a header; None where the record does not have it."""
         return self.headers.get(key)

@@ -58,6 +58,9 @@ class HeaderSerializers:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} cannot be changed; make another one with all serializers")
 
+    def __reduce__(self) -> tuple[type[HeaderSerializers], tuple[dict[int, Serializer[Any]]]]:
+        return type(self), (dict(self.by_key),)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(key_text(key) for key in sorted(self.by_key))})"
 
