@@ -12,8 +12,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-build fuzz-native lint types mypy pyright \
-	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark bench-proxy demo docs \
-	broker broker-stop test-broker test-cluster lock wheel clean
+	bench bench-quick bench-records bench-encodings bench-headers bench-space bench-columns bench-spark bench-proxy demo \
+	docs broker broker-stop test-broker test-cluster lock wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -102,6 +102,9 @@ bench-columns: setup  ## Times of decoding to Arrow columns and back, beside row
 
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings
+
+bench-headers: setup  ## Times of reading low header keys of a KIP-82 message, beside decoding all of it
+	$(BIN)/python -m benchmarks.low_headers
 
 bench-space: setup  ## What message formats add to a batch, beside the table of the KIP-98 draft; with a plot
 	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg

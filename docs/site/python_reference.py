@@ -42,6 +42,12 @@ MODULES = (
         "`pip install kipwire[records]` brings what it needs. The guide is [Records](../docs/records.md).",
     ),
     Module(
+        "kipwire.records.kip_82",
+        "kipwire.records.kip_82",
+        "Messages with numbered headers, as version 43 of KIP-82 proposed them. "
+        "The guide is [Record formats](../docs/record-formats.md).",
+    ),
+    Module(
         "kipwire.columns",
         "kipwire.columns",
         "Many messages at once as Arrow columns, and columns as messages. `pip install kipwire[columns]` brings "

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import kafka_messages
-from benchmarks import bodies, msgpack, workers
+from benchmarks import bodies, low_headers, msgpack, workers
 from benchmarks.peers import PEERS, Codec, Peer, WrongBytesError, checked_codec
 from benchmarks.targets import Verdict
 from benchmarks.timing import interleaved_samples
@@ -46,6 +46,17 @@ def test_a_codec_that_writes_other_bytes_is_not_timed() -> None:
 def test_a_body_of_n_partitions_has_n_partitions() -> None:
     message = kafka_messages.message("MetadataResponse", 12).decode(bodies.metadata(17))
     assert len(message.topics[0].partitions) == 17  # type: ignore[attr-defined]
+
+
+def test_low_headers_are_timed_only_if_they_are_those_of_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = low_headers.message()
+    assert len(message.headers) == 200
+    data = message.encode()
+    low_headers.check(data)
+    assert all(way() for name, way in low_headers.ways(data).items() if "not there" not in name)
+    monkeypatch.setattr(low_headers, "find_header", lambda data, key: b"other")
+    with pytest.raises(WrongBytesError, match="find_header does not give"):
+        low_headers.check(data)
 
 
 def test_rounds_of_all_codecs_are_interleaved_there_and_back() -> None:

@@ -124,6 +124,18 @@ def test_plain_messages_with_headers_become_one_batch() -> None:
     assert up_convert(data, 2, magic_2="kip-82").data == write_batch([RECORD, Record(offset=9, timestamp=1)])
 
 
+@pytest.mark.parametrize("convert", [down_convert, up_convert])
+def test_headers_of_a_compressed_message_itself_are_lost_by_name(convert: Any) -> None:
+    entry = MessageAndOffset.decode(PACKED)
+    entry.headers = [Header(key=1, value=b"a"), Header(key=2)]
+    magic = 1 if convert is down_convert else 2
+    lost = convert(ENTRY + entry.encode() + PACKED, magic, magic_2="kip-82").lost
+    assert [one for one in lost if one.what != "headers"] == [Loss("headers of a compressed entry", 1, 10, 12, 2)]
+    state: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    kafkas = write_batch([Record(offset=0)], compression="gzip", is_transactional=True, **state)  # the same bit
+    assert "headers of a compressed entry" not in [one.what for one in down_convert(kafkas, 1).lost]
+
+
 @pytest.mark.parametrize("items", [4, 5])
 def test_headers_count_among_the_items(items: int) -> None:
     data = entries(many_headers(4))

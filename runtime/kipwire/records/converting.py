@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from kipwire.errors import EncodeError
 from kipwire.records.losses import Loss, losses
-from kipwire.records.message_sets import write_message_set
+from kipwire.records.message_sets import headers_of_entry, write_message_set
 from kipwire.records.model import Record, RecordBatch
 from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, read_batches
 from kipwire.records.record_batches import write_batch
@@ -89,7 +89,7 @@ def down_convert(
             records = [record for record in records if record.offset >= first_offset]
             if batch.records and not records:
                 continue
-        lost += losses(batch, records, number, magic)
+        lost += losses(batch, records, number, magic, _headers_of_entry(batch, view, magic_2))
         if records and not batch.is_control:
             with _in_batch(number, magic):
                 parts.append(_message_set(batch, records, magic))
@@ -143,10 +143,15 @@ def up_convert(
             parts.append(view[first.position : last.position + last.size])
             continue
         for at, batch in enumerate(run, number):
-            lost += losses(batch, batch.records, at, magic)
+            lost += losses(batch, batch.records, at, magic, _headers_of_entry(batch, view, magic_2))
         with _in_batch(number, magic):
             parts.append(_later(run, magic))
     return Converted(b"".join(parts), lost)
+
+
+def _headers_of_entry(batch: RecordBatch, view: memoryview, magic_2: MagicTwo) -> int:
+    """How many headers a compressed entry has itself; 0 in all formats but KIP-82's."""
+    return headers_of_entry(batch, view) if magic_2 == "kip-82" else 0
 
 
 def _message_set(batch: RecordBatch, records: Iterable[Record], magic: Literal[0, 1]) -> bytes:

@@ -12,6 +12,7 @@ Lost = Literal[
     "control records",
     "empty batch",
     "headers",
+    "headers of a compressed entry",
     "timestamps",
     "timestamp type",
     "max timestamp",
@@ -41,7 +42,9 @@ class Loss:
     """How many: control records, headers, timestamps, records of a transaction, offsets; 1 of what a batch has once."""
 
 
-def losses(batch: RecordBatch, records: Sequence[Record], number: int, magic: int) -> list[Loss]:
+def losses(
+    batch: RecordBatch, records: Sequence[Record], number: int, magic: int, headers_of_entry: int = 0
+) -> list[Loss]:
     """What the batch loses in a format.
 
     Args:
@@ -49,15 +52,18 @@ def losses(batch: RecordBatch, records: Sequence[Record], number: int, magic: in
         records: those of its records that are converted.
         number: how many batches come before it.
         magic: the format that it is converted to, by its number; 2 is Kafka's.
+        headers_of_entry: how many headers a compressed entry of KIP-82 has itself, which no other format holds.
     """
     return [
         Loss(what, number, batch.base_offset, batch.last_offset, count)
-        for what, count in _counts(batch, records, magic)
+        for what, count in _counts(batch, records, magic, headers_of_entry)
         if count
     ]
 
 
-def _counts(batch: RecordBatch, records: Sequence[Record], magic: int) -> Iterator[tuple[Lost, int]]:
+def _counts(
+    batch: RecordBatch, records: Sequence[Record], magic: int, headers_of_entry: int
+) -> Iterator[tuple[Lost, int]]:
     """How much is lost of everything; 0 where nothing is."""
     if magic < 2:
         if batch.is_control:
@@ -77,4 +83,5 @@ def _counts(batch: RecordBatch, records: Sequence[Record], magic: int) -> Iterat
         yield "timestamp type", int(batch.timestamp_type == "LogAppendTime")
     elif batch.records and batch.timestamp_type == "CreateTime":
         yield "max timestamp", int(batch.max_timestamp != max(record.timestamp for record in batch.records))
+    yield "headers of a compressed entry", headers_of_entry
     yield "unknown attributes", int(bool(batch.attributes & ~KNOWN_ATTRIBUTES[batch.magic]))

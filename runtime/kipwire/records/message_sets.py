@@ -65,6 +65,21 @@ def read_kip_82(data: bytes, location: Location, *, check_crcs: bool, limits: Li
     return _read(MessageAndOffset, data, location, check_crcs=check_crcs, limits=limits)
 
 
+def headers_of_entry(batch: RecordBatch, data: memoryview) -> int:
+    """How many headers a compressed entry of KIP-82 has itself; its records do not have them.
+
+    Args:
+        batch: what was read from it; entries of magic 0 and 1 have none.
+        data: the buffer that it was read from.
+    """
+    if batch.magic in range(len(_LAYOUTS)) or batch.compression == "none" or not batch.attributes & HAS_HEADERS:
+        return 0
+    from proposals.message_and_offset.v2 import MessageAndOffset
+
+    entry = bytes(data[batch.position : batch.position + batch.size])
+    return len(decode(MessageAndOffset, entry, check_crcs=False).headers)
+
+
 def _has_more_items(data: bytes, most: int) -> bool:
     """Whether an entry of KIP-82 has more headers than fit beside its record; the count ends where there are none."""
     if len(data) <= _HEADER.size * most:

@@ -17,6 +17,8 @@ _FIELDS = {
     "ProduceRequest": ("topic_data", "partition_data", "index"),
     "FetchResponse": ("responses", "partitions", "partition_index"),
     "ShareFetchResponse": ("responses", "partitions", "partition_index"),
+    "Kip82ProduceRequest": ("topic_data", "partition_data", "index"),
+    "Kip82FetchResponse": ("responses", "partitions", "partition_index"),
 }
 """By message: the arrays of topics and of partitions, and the field that has a partition's number."""
 
@@ -37,6 +39,8 @@ class PartitionRecords(NamedTuple):
 
 def partitions(message: Message) -> Iterator[PartitionRecords]:
     """The records of a ProduceRequest, FetchResponse or ShareFetchResponse of any version, by partition.
+
+    Also those of KIP-82's Kip82ProduceRequest and Kip82FetchResponse, whose magic 2 is "kip-82" for `read_batches`.
 
     Raises:
         ValueError: it is another message.
