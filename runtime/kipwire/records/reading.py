@@ -128,9 +128,9 @@ def _by_magic(magic_2: MagicTwo) -> tuple[tuple[Format, ...], tuple[Callable[...
     elif magic_2 == "kip-82":
         read = message_sets.read_kip_82
     else:
-        from kipwire.records import draft_sets  # here, since few logs need its classes
+        from kipwire.records.kip_98 import batches  # here, since few logs need its classes
 
-        read = draft_sets.read
+        read = batches.read
     return (*FORMATS[:2], MAGIC_2[magic_2]), (message_sets.read, message_sets.read, read)
 
 

@@ -1,0 +1,1 @@
+"""Message sets as the draft of KIP-98 has them."""
