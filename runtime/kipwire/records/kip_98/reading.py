@@ -192,7 +192,8 @@ def _checked(message: Message, path: str, section: bytes, start: int) -> Found:
     try:
         return Found(message, ControlMessageKey.decode(message.key).control_message_type, at)
     except DecodeError as error:
-        raise _error(f"{path}.key.{error.path}", at + error.offset, error.reason) from None
+        inner = f".{error.path}" if error.path else ""
+        raise _error(f"{path}.key{inner}", at + error.offset, error.reason) from None
 
 
 def _varint(data: bytes, pos: int) -> tuple[int, int]:
