@@ -12,7 +12,9 @@ import pytest
 from benchmarks import space
 from benchmarks.reporting import report
 from kipwire import DecodeError, EncodeError
-from kipwire.producer_sequence import next_epoch, next_sequence
+from kipwire.producer_sequence import next_draft_epoch, next_epoch, next_sequence
+from kipwire.records import Record, read_batches, write_batch
+from kipwire.records.kip_98 import read_head
 from proposals.compressed_message_set.v2 import CompressedMessageSet
 from proposals.control_message_key.v0 import ControlMessageKey
 from proposals.message_set import v2 as message_set
@@ -259,8 +261,28 @@ def test_sequence_numbers_start_again_after_the_highest(sequence: int, count: in
     assert next_sequence(sequence, count) == follows
 
 
-def test_epochs_start_again_after_the_highest() -> None:
-    assert [next_epoch(epoch) for epoch in (0, 32766, 32767)] == [1, 32767, 0]
+def test_the_next_sequence_number_follows_from_the_offset_delta_of_a_compacted_set() -> None:
+    """Of five messages two are left."""
+    kept = [message_set.Message(offset_delta=1), message_set.Message(offset_delta=2)]
+    head = read_head(a_set(messages=kept, offset_delta=5, sequence=2**31 - 2).encode())
+    assert next_sequence(2**31 - 2, head.offset_delta) == head.next_sequence == 3
+    batch = write_batch(
+        [Record(offset=1), Record(offset=2)],
+        base_offset=0,
+        last_offset_delta=4,
+        producer_id=9,
+        producer_epoch=0,
+        base_sequence=2**31 - 2,
+    )
+    (released,) = read_batches(batch)
+    assert next_sequence(released.base_sequence, released.last_offset_delta + 1) == 3
+    assert next_sequence(released.last_sequence, 1) == 3
+
+
+def test_epochs_start_again_in_the_draft_alone() -> None:
+    assert [next_draft_epoch(epoch) for epoch in (0, 32766, 32767)] == [1, 32767, 0]
+    assert [next_epoch(epoch) for epoch in (0, 32766, 32767)] == [1, 32767, None]
+    assert [next_epoch(epoch, is_transactional=True) for epoch in (0, 32765, 32766, 32767)] == [1, 32766, None, None]
 
 
 @pytest.mark.parametrize("number", [-1, 2**31])
@@ -269,6 +291,8 @@ def test_what_is_not_a_number_has_no_successor(number: int) -> None:
         next_sequence(number, 1)
     with pytest.raises(ValueError, match=f"^{number} is not an epoch"):
         next_epoch(number)
+    with pytest.raises(ValueError, match=f"^{number} is not an epoch"):
+        next_draft_epoch(number)
     with pytest.raises(ValueError, match="-1 records"):
         next_sequence(0, -1)
 
