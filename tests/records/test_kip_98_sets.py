@@ -309,8 +309,8 @@ def test_batches_are_not_made_of_such_sets(name: str) -> None:
 
 WRONG_MESSAGES = {
     "a negative offset delta": ("12 03 0000000000000000 ffffffff0f", "offset_delta", 10, "is -1"),
-    "a control message without a key": ("0e 05 0000000000000000 00", "key", 1, "a control message has a key"),
-    "nor a value": ("0e 07 0000000000000000 00", "key", 1, "a control message has a key"),
+    "a control message without a key": ("0e 05 0000000000000000 00", "key", 11, "is null, but is_control is set"),
+    "nor a value": ("0e 07 0000000000000000 00", "key", 11, "is null, but is_control is set"),
     "a key cut short": ("11 06 0000000000000000 00 000000", "key.control_message_type", 13, "need 2 bytes"),
     "a key of another version": ("13 04 0000000000000000 00 04 00010000", "key.version", 12, "1"),
     "a key that is too long": ("13 06 0000000000000000 00 0000000000", "key", 15, "trailing byte"),

@@ -214,7 +214,14 @@ def a_set(*messages: Message, codec: Any = "none", **values: Any) -> bytes:
 MESSAGES = [Message(timestamp=1, key=b"k", value=b"v"), Message(timestamp=2, offset_delta=2)]
 
 
-def marker(offset: int, key: bytes | None) -> bytes:
+WITHOUT_KEY = octets("""
+    0e 07                      # Length 14, Attributes: null key, null value, control
+    0000000000000001 00        # Timestamp 1, OffsetDelta 0
+    00000000                   # CRC (put in below)
+""")
+
+
+def marker(offset: int, key: bytes) -> bytes:
     return a_set(Message(is_control=True, key=key), offset=offset, pid=9, is_transactional=True)
 
 
@@ -284,7 +291,11 @@ def test_markers_of_the_draft_say_what_they_say_in_kafka() -> None:
 
 
 REFUSED = {
-    "a marker without a key": (marker(0, None), "messages[0].key", 46, "a control message has a key"),
+    "a marker without a key": (
+        CompressedMessageSet(
+            compressed_messages=WITHOUT_KEY[:-4] + zlib.crc32(WITHOUT_KEY[1:-4]).to_bytes(4, "big")
+        ).encode(), "messages[0].key", 56, "is null, but is_control is set",
+    ),
     "a marker of another type": (
         marker(0, ControlMessageKey(control_message_type=2).encode()), "messages[0].key", 56, "unknown type 2"
     ),

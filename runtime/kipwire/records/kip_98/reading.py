@@ -182,10 +182,8 @@ def _checked(message: Message, path: str, section: bytes, start: int) -> Found:
     at = start + _TIMESTAMP_END
     if message.offset_delta < 0:
         raise _error(f"{path}.offset_delta", at, f"is {message.offset_delta}; it counts from the set's first offset")
-    if not message.is_control:
+    if not message.is_control or message.key is None:  # a control message has one, or it was not decoded
         return Found(message, None, at)
-    if message.key is None:
-        raise _error(f"{path}.key", start, "a control message has a key, which may not be null")
     _, at = _varint(section, at)
     if message.value is not None:
         _, at = _varint(section, at)
