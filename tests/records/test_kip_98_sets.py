@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from kipwire import DecodeError, EncodeError
 from kipwire.records import Loss, Record, down_convert, read_batches, write_message_set
-from kipwire.records.kip_98 import ABORT, COMMIT, ControlMessage, SetHead, find_set, read_head, read_set, write_set
+from kipwire.records.kip_98 import (
+    ABORT,
+    COMMIT,
+    ControlMessage,
+    SetHead,
+    find_set,
+    read_head,
+    read_set,
+    reading,
+    write_set,
+)
 from tests.support.hex_tables import octets
 from tests.support.subjects.batch_bytes import with_bytes
 
@@ -343,8 +353,28 @@ def test_a_limit_holds_for_messages_and_for_their_size() -> None:
 
 
 def test_wrong_checksums_may_be_ignored() -> None:
-    damaged = with_bytes(with_bytes(SET, 12, bytes(4)), 59, bytes(4))
+    damaged = with_bytes(with_bytes(with_bytes(SET, 12, bytes(4)), 59, bytes(4)), 74, bytes(4))
     assert read_set(damaged, check_crcs=False).messages == RECORDS
+    long = [Record(offset=number, key=bytes(size)) for number, size in enumerate((0, 112, 113, 114, 20_000))]
+    data = write_set(long)
+    end = 45
+    for message in long:
+        end += len(write_set([message])) - 45
+        data = with_bytes(data, end - 4, b"none")
+    assert read_set(data, check_crcs=False).messages == long
+    with pytest.raises(DecodeError, match=r"messages\[1\]\.crc at byte 73: need 4 bytes"):
+        read_set(of_messages("0e 03 0000000000000000 00", "0d 03 0000000000000000"), check_crcs=False)
+
+
+def test_more_messages_than_allowed_are_refused_before_any_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "Messages", None)
+    with pytest.raises(DecodeError, match="more than 1 records and headers") as caught:
+        read_set(SET, max_items=1)
+    assert (caught.value.path, caught.value.offset) == ("messages", 45)
+
+
+def test_the_smallest_message_is_known() -> None:
+    assert len(write_set([Record(offset=0)])) == 45 + 1 + reading._SMALLEST
 
 
 NOT_WRITTEN: dict[str, tuple[list[Any], dict[str, Any], str, str]] = {

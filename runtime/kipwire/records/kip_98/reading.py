@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _TIMESTAMP_END = 9
 """Where the offset delta of a message starts, after its length."""
+_SMALLEST = 14
+"""Bytes that a message has at least after its length."""
 
 
 class Found(NamedTuple):
@@ -40,8 +42,9 @@ class Found(NamedTuple):
 
     message: Message
     type_id: int | None
-    """Of a control message."""
+    """Of a control message; None for others."""
     key_at: int
+    """Where the key of a control message starts."""
 
 
 class Decoded(NamedTuple):
@@ -112,13 +115,13 @@ def read(data: bytes, *, check_crcs: bool, limits: Limits) -> Decoded:
         section = decompress(CODECS[header.compression_type], header.compressed_messages, limits.decompressed_size)
     except CompressedDataError as error:
         raise _error("messages", MESSAGES, str(error)) from error
+    if _has_more_messages(section, limits.items):
+        raise _error("messages", MESSAGES, limits.too_many)
     decoded = Decoded(header, [], len(section))
     try:
-        decoded.found.extend(islice(_messages(section, check_crcs=check_crcs), limits.items + 1))
+        decoded.found.extend(_messages(section, check_crcs=check_crcs))
     except DecodeError as error:
         raise decoded.error(error.path, error.offset, error.reason) from None
-    if len(decoded.found) > limits.items:
-        raise _error("messages", MESSAGES, limits.too_many)
     _expect_header(header, decoded.found)
     return decoded
 
@@ -139,51 +142,66 @@ def _expect_header(header: CompressedMessageSet, found: list[Found]) -> None:
 
 
 def _messages(section: bytes, *, check_crcs: bool) -> Iterator[Found]:
-    """The messages, one by one.
+    """The messages.
 
     Raises:
         DecodeError: one is broken; path and offset are within the section.
     """
-    pos = number = 0
-    while pos < len(section):
-        size, start = section[pos], pos + 1
-        try:
-            if size > 127:
-                size, start = read_varint(section, start, 31)
-            end = min(start + size, len(section))
-        except (IndexError, Malformed):
-            end = len(section)  # the size is wrong, which the reader of the record format will report
-        try:
-            message = _decoded(section[pos:end], start - pos, check_crcs=check_crcs)
-        except DecodeError as error:
-            path = error.path.replace("messages[0]", f"messages[{number}]", 1)
-            raise _error(path, pos + error.offset, error.reason) from None
-        yield _checked(message, f"messages[{number}]", section, start)
-        pos, number = end, number + 1
+    bounds: list[_Bounds] = []
+    for number, message in enumerate(Messages.decode(section if check_crcs else _with_right_crcs(section)).messages):
+        if message.offset_delta >= 0 and not message.is_control:
+            yield Found(message, None, 0)
+            continue
+        bounds = bounds or list(_bounds(section))
+        yield _checked(message, f"messages[{number}]", section, bounds[number].start)
 
 
-def _decoded(data: bytes, start: int, *, check_crcs: bool) -> Message:
-    """The message that the bytes are, whose checksum covers what comes after its size, from `start` on."""
+class _Bounds(NamedTuple):
+    """The bytes of a message that its size counts."""
+
+    start: int
+    end: int
+
+
+def _bounds(section: bytes) -> Iterator[_Bounds]:
+    """The bounds of the messages, by their sizes alone; they end at a size that is wrong."""
+    pos = 0
     try:
-        return Messages.decode(data).messages[0]
-    except DecodeError as error:
-        if check_crcs or error.path != "messages[0].crc":
-            raise
-        right = crc32(data[start : error.offset]).to_bytes(4, "big")
-        return Messages.decode(data[: error.offset] + right + data[error.offset + 4 :]).messages[0]
+        while pos < len(section):
+            size, start = _varint(section, pos)
+            pos = start + size
+            if not _SMALLEST <= size <= len(section) - start:
+                return
+            yield _Bounds(start, pos)
+    except (IndexError, Malformed):
+        return
+
+
+def _has_more_messages(section: bytes, most: int) -> bool:
+    """Whether the section has more messages than that, before any of them exists."""
+    return len(section) > most * _SMALLEST and next(islice(_bounds(section), most, None), None) is not None
+
+
+def _with_right_crcs(section: bytes) -> bytes:
+    """The section with a checksum in each message that is right."""
+    parts: list[bytes] = []
+    done = 0
+    for start, end in _bounds(section):
+        parts += (section[done : end - 4], crc32(section[start : end - 4]).to_bytes(4, "big"))
+        done = end
+    return b"".join((*parts, section[done:]))
 
 
 def _checked(message: Message, path: str, section: bytes, start: int) -> Found:
     """A message that starts after its size, with the type of a control message.
 
     Raises:
-        DecodeError: its offset delta is negative, or it is a control message without the key of one.
+        DecodeError: its offset delta is negative, or its key is not that of a control message.
     """
     at = start + _TIMESTAMP_END
     if message.offset_delta < 0:
         raise _error(f"{path}.offset_delta", at, f"is {message.offset_delta}; it counts from the set's first offset")
-    if not message.is_control or message.key is None:  # a control message has one, or it was not decoded
-        return Found(message, None, at)
+    assert message.key is not None, "a control message has one, or it was not decoded"
     _, at = _varint(section, at)
     if message.value is not None:
         _, at = _varint(section, at)
@@ -195,7 +213,7 @@ def _checked(message: Message, path: str, section: bytes, start: int) -> Found:
 
 
 def _varint(data: bytes, pos: int) -> tuple[int, int]:
-    """An unsigned varint that is known to be right: (the number, position after it)."""
+    """An unsigned varint: (the number, position after it)."""
     return (data[pos], pos + 1) if data[pos] < 128 else read_varint(data, pos + 1, 31)
 
 
