@@ -48,6 +48,12 @@ MODULES = (
         "The guide is [Record formats](../docs/record-formats.md).",
     ),
     Module(
+        "kipwire.records.kip_98",
+        "kipwire.records.kip_98",
+        "Message sets of the KIP-98 draft, which Kafka did not release. "
+        "The guide is [Record formats](../docs/record-formats.md#sets-of-the-kip-98-draft).",
+    ),
+    Module(
         "kipwire.columns",
         "kipwire.columns",
         "Many messages at once as Arrow columns, and columns as messages. `pip install kipwire[columns]` brings "

@@ -1,4 +1,7 @@
-"""How the numbers of an idempotent producer go on: 0 follows the highest (KIP-98).
+"""How the numbers of an idempotent producer go on, in the draft of KIP-98 and in released Kafka.
+
+Both let sequence numbers start again: 0 follows the highest. Epochs do so in the draft alone; released Kafka gives
+the producer a new producer id instead, with epoch 0.
 
 -1 means that there is no number, and has no successor.
 """
@@ -10,7 +13,11 @@ HIGHEST_EPOCH = 2**15 - 1
 
 
 def next_sequence(sequence: int, count: int) -> int:
-    """The sequence number that is `count` records after another; with the size of a batch, the next batch's first.
+    """The sequence number that is `count` numbers after another.
+
+    The producer's next batch starts with it if `count` is how many records the batch was written with. Compaction
+    removes records, but not their numbers, so the records that are left do not count. The header keeps the range:
+    OffsetDelta of a set of the draft, one more than `last_offset_delta` of a released batch.
 
     Raises:
         ValueError: the number is none (0 to 2147483647), or the count is negative.
@@ -22,12 +29,32 @@ def next_sequence(sequence: int, count: int) -> int:
     return (sequence + count) % (HIGHEST_SEQUENCE + 1)
 
 
-def next_epoch(epoch: int) -> int:
-    """The epoch that a producer has after this one.
+def next_epoch(epoch: int, *, is_transactional: bool = False) -> int | None:
+    """The epoch that a producer has after this one in released Kafka; None if it needs a new producer id.
+
+    Args:
+        epoch: the current one.
+        is_transactional: whether the producer has a transactional id. Then 32766 is its last epoch, since the
+            transaction coordinator keeps 32767 to fence it; else 32767 is.
 
     Raises:
         ValueError: the number is none (0 to 32767).
     """
+    _expect_epoch(epoch)
+    last = HIGHEST_EPOCH - 1 if is_transactional else HIGHEST_EPOCH
+    return epoch + 1 if epoch < last else None
+
+
+def next_draft_epoch(epoch: int) -> int:
+    """The epoch that a producer has after this one in the draft of KIP-98: 0 follows the highest.
+
+    Raises:
+        ValueError: the number is none (0 to 32767).
+    """
+    _expect_epoch(epoch)
+    return (epoch + 1) % (HIGHEST_EPOCH + 1)
+
+
+def _expect_epoch(epoch: int) -> None:
     if not 0 <= epoch <= HIGHEST_EPOCH:
         raise ValueError(f"{epoch} is not an epoch; the range is 0 to {HIGHEST_EPOCH}")
-    return (epoch + 1) % (HIGHEST_EPOCH + 1)

@@ -117,6 +117,7 @@ class Field:
         "owner",
         "prefix",
         "present_if",
+        "required_if",
         "role",
         "same_length_as",
         "size_only_with",
@@ -152,6 +153,7 @@ class Field:
         size_only_with: str = "",
         present_if: str = "",
         absent_if: str = "",
+        required_if: str = "",
         sorted_by: str = "",
         same_length_as: str = "",
         algorithm: str = "",
@@ -204,6 +206,8 @@ class Field:
         """The bit, by its name, that is 1 where the value is there."""
         self.absent_if = absent_if
         """The bit, by its name, that is 0 where the value is there."""
+        self.required_if = required_if
+        """The bit, by its name, that is 1 where the value must not be null."""
         self.sorted_by = sorted_by
         """The attribute of the elements by which they strictly ascend; empty for an array that is not a set."""
         self.same_length_as = same_length_as

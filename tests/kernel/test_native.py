@@ -18,7 +18,7 @@ from tests.support import golden_data, native_checks, property_checks
 from tests.support.cases import of_each
 from tests.support.places import FORMS, LAYOUTS
 from tests.support.spec_package import Classes, declared_versions
-from tests.support.subjects.kernel_classes import EVERY_CLASS, FETCH, KERNEL, METADATA, needs_kernel
+from tests.support.subjects.kernel_classes import FETCH, KERNEL, METADATA, SERVED_CLASSES, needs_kernel
 
 
 def check_agreement(cls: type[Message]) -> None:
@@ -42,7 +42,7 @@ def check_agreement(cls: type[Message]) -> None:
 
 
 @needs_kernel
-@of_each("package_name, name, version", EVERY_CLASS, together=lambda package_name, name, version: name)
+@of_each("package_name, name, version", SERVED_CLASSES, together=lambda package_name, name, version: name)
 def test_kernel_and_python_agree_on_every_class(package_name: str, name: str, version: int) -> None:
     check_agreement(import_module(package_name).message(name, version))
 

@@ -12,7 +12,9 @@ import pytest
 from benchmarks import space
 from benchmarks.reporting import report
 from kipwire import DecodeError, EncodeError
-from kipwire.producer_sequence import next_epoch, next_sequence
+from kipwire.producer_sequence import next_draft_epoch, next_epoch, next_sequence
+from kipwire.records import Record, read_batches, write_batch
+from kipwire.records.kip_98 import read_head, read_set
 from proposals.compressed_message_set.v2 import CompressedMessageSet
 from proposals.control_message_key.v0 import ControlMessageKey
 from proposals.message_set import v2 as message_set
@@ -126,16 +128,28 @@ def test_lengths_that_are_left_out_are_found_again(key: bytes | None, value: byt
     ("values", "attributes"),
     [
         ({}, "0000"),
-        ({"compression_type": 4}, "0004"),
         ({"timestamp_type": True}, "0008"),
         ({"is_transactional": True}, "0010"),
-        ({"compression_type": 7, "timestamp_type": True, "is_transactional": True}, "001f"),
+        ({"timestamp_type": True, "is_transactional": True}, "0018"),
     ],
 )
 def test_attributes_of_a_set_are_named_bits(values: dict[str, Any], attributes: str) -> None:
     data = a_set(**values).encode()
     assert data[17:19].hex() == attributes
     assert message_set.MessageSet.decode(data) == a_set(**values)
+    for codec in range(8):
+        compressed = CompressedMessageSet(compression_type=codec, **values)
+        assert compressed.encode()[17:19].hex() == attributes[:3] + f"{int(attributes[3], 16) + codec:x}"
+        assert CompressedMessageSet.decode(compressed.encode()) == compressed
+
+
+@pytest.mark.parametrize("codec", range(1, 8))
+def test_plain_messages_under_a_compression_type_are_refused(codec: int) -> None:
+    with pytest.raises(DecodeError, match=f"bits 0x{codec:x} are set") as caught:
+        message_set.MessageSet.decode(set_with_crc(SET[:18] + bytes([codec]) + SET[19:]))
+    assert (caught.value.path, caught.value.offset) == ("attributes", 17)
+    with pytest.raises(TypeError, match="compression_type"):
+        a_set(compression_type=codec)
 
 
 def test_a_compressed_set_carries_its_messages_as_bytes() -> None:
@@ -166,18 +180,27 @@ def test_control_messages_have_a_key_that_says_their_type() -> None:
     assert ControlMessageKey.decode(message.key) == abort
 
 
-@pytest.mark.parametrize(
-    ("message", "data"),
-    [
-        (Message(is_control=True, value=b""), "0e 05 0000000000000000 00"),
-        (Message(offset_delta=-1), "12 03 0000000000000000 ffffffff0f"),
-    ],
-)
-def test_what_the_language_cannot_forbid_is_read_as_it_is_written(message: Message, data: str) -> None:
-    """A control message without a key, and a negative delta: docs/record-formats.md names them."""
-    messages = Messages(messages=[message])
-    assert messages.encode()[:-4] == bytes.fromhex(data)
-    assert Messages.decode(messages.encode()) == messages
+@pytest.mark.parametrize("value", [None, b"", b"v"])
+def test_a_control_message_without_a_key_is_refused(value: bytes | None) -> None:
+    table = {None: "0e 07 0000000000000000 00", b"": "0e 05 0000000000000000 00", b"v": "0f 05 0000000000000000 00 76"}
+    with pytest.raises(EncodeError) as unwritten:
+        Messages(messages=[Message(is_control=True, value=value)]).encode()
+    assert (unwritten.value.path, unwritten.value.reason) == (
+        "messages[0].key",
+        "is null, but is_control is set; give a value",
+    )
+    with pytest.raises(DecodeError) as unread:
+        Messages.decode(with_crc(bytes.fromhex(table[value]) + bytes(4)))
+    assert (unread.value.path, unread.value.offset) == ("messages[0].key", 11)
+    assert unread.value.reason == "is null, but is_control is set"
+
+
+def test_a_negative_delta_is_left_to_what_reads_and_writes_whole_sets() -> None:
+    """The language has no range of a number; docs/record-formats.md says so."""
+    messages = Messages(messages=[Message(offset_delta=-1)])
+    assert messages.encode()[:-4] == bytes.fromhex("12 03 0000000000000000 ffffffff0f")
+    with pytest.raises(DecodeError, match="offset_delta"):
+        read_set(a_set(messages=[message_set.Message(offset_delta=-1)]).encode())
 
 
 WRONG_MESSAGES = {
@@ -238,7 +261,6 @@ def test_sets_cut_short_are_refused() -> None:
 @pytest.mark.parametrize(
     ("values", "path"),
     [
-        ({"compression_type": 8}, "compression_type"),
         ({"epoch": 2**15}, "epoch"),
         ({"sequence": 2**31}, "sequence"),
         ({"messages": [message_set.Message(key="k")]}, "messages[0].key"),  # type: ignore[arg-type]
@@ -259,8 +281,28 @@ def test_sequence_numbers_start_again_after_the_highest(sequence: int, count: in
     assert next_sequence(sequence, count) == follows
 
 
-def test_epochs_start_again_after_the_highest() -> None:
-    assert [next_epoch(epoch) for epoch in (0, 32766, 32767)] == [1, 32767, 0]
+def test_the_next_sequence_number_follows_from_the_offset_delta_of_a_compacted_set() -> None:
+    """Of five messages two are left."""
+    kept = [message_set.Message(offset_delta=1), message_set.Message(offset_delta=2)]
+    head = read_head(a_set(messages=kept, offset_delta=5, sequence=2**31 - 2).encode())
+    assert next_sequence(2**31 - 2, head.offset_delta) == head.next_sequence == 3
+    batch = write_batch(
+        [Record(offset=1), Record(offset=2)],
+        base_offset=0,
+        last_offset_delta=4,
+        producer_id=9,
+        producer_epoch=0,
+        base_sequence=2**31 - 2,
+    )
+    (released,) = read_batches(batch)
+    assert next_sequence(released.base_sequence, released.last_offset_delta + 1) == 3
+    assert next_sequence(released.last_sequence, 1) == 3
+
+
+def test_epochs_start_again_in_the_draft_alone() -> None:
+    assert [next_draft_epoch(epoch) for epoch in (0, 32766, 32767)] == [1, 32767, 0]
+    assert [next_epoch(epoch) for epoch in (0, 32766, 32767)] == [1, 32767, None]
+    assert [next_epoch(epoch, is_transactional=True) for epoch in (0, 32765, 32766, 32767)] == [1, 32766, None, None]
 
 
 @pytest.mark.parametrize("number", [-1, 2**31])
@@ -269,6 +311,8 @@ def test_what_is_not_a_number_has_no_successor(number: int) -> None:
         next_sequence(number, 1)
     with pytest.raises(ValueError, match=f"^{number} is not an epoch"):
         next_epoch(number)
+    with pytest.raises(ValueError, match=f"^{number} is not an epoch"):
+        next_draft_epoch(number)
     with pytest.raises(ValueError, match="-1 records"):
         next_sequence(0, -1)
 

@@ -11,6 +11,7 @@ from kafka_records.record_batch.v2 import RecordBatch
 from kipgen.commands.inspect.tree import Piece, inspect_message
 from kipwire import Message
 from kipwire.records import heads
+from kipwire.records.kip_98 import heads as kip_98
 from proposals.compressed_message_set.v2 import CompressedMessageSet
 from proposals.message_and_offset.v2 import Header, MessageAndOffset
 
@@ -78,3 +79,11 @@ def test_headers_of_kip_82_stand_after_the_key() -> None:
     data = MessageAndOffset(key=KEY, headers=[Header(key=7, value=b"x")]).encode()
     assert data[heads.MAGIC_2["kip-82"].attributes] == heads.HAS_HEADERS
     assert data[heads.KEYS[1] :].startswith(KEY + bytes.fromhex("00000009 00000007 00000001") + b"x")
+
+
+def test_fields_of_the_drafts_sets_are_where_the_spec_says() -> None:
+    found = fields(CompressedMessageSet(compressed_messages=b"x"))
+    assert found["attributes"].start == kip_98.ATTRIBUTES
+    assert found["offset_delta"].start == kip_98.OFFSET_DELTA
+    assert found["max_timestamp"].start == kip_98.MAX_TIMESTAMP
+    assert found["compressed_messages"].start == kip_98.MESSAGES

@@ -215,14 +215,25 @@ def a_set(*messages: Message, codec: Any = "none", **values: Any) -> bytes:
     """A set of the messages, whose offsets ascend from the set's."""
     number = ("none", "gzip", "snappy", "lz4").index(codec)
     section = compress(codec, Messages(messages=list(messages)).encode())
-    fields = {"offset_delta": max((one.offset_delta for one in messages), default=0) + 1, **values}
+    computed = {
+        "offset_delta": max((one.offset_delta for one in messages), default=0) + 1,
+        "max_timestamp": max((one.timestamp for one in messages), default=-1),
+    }
+    fields: dict[str, Any] = {**computed, **values}
     return CompressedMessageSet(compression_type=number, compressed_messages=section, **fields).encode()
 
 
 MESSAGES = [Message(timestamp=1, key=b"k", value=b"v"), Message(timestamp=2, offset_delta=2)]
 
 
-def marker(offset: int, key: bytes | None) -> bytes:
+WITHOUT_KEY = octets("""
+    0e 07                      # Length 14, Attributes: null key, null value, control
+    0000000000000001 00        # Timestamp 1, OffsetDelta 0
+    00000000                   # CRC (put in below)
+""")
+
+
+def marker(offset: int, key: bytes) -> bytes:
     return a_set(Message(is_control=True, key=key), offset=offset, pid=9, is_transactional=True)
 
 
@@ -292,11 +303,15 @@ def test_markers_of_the_draft_say_what_they_say_in_kafka() -> None:
 
 
 REFUSED = {
-    "a marker without a key": (marker(0, None), "messages[0].key", 45, "a control message has a key"),
-    "a marker of another type": (
-        marker(0, ControlMessageKey(control_message_type=2).encode()), "messages[0].key", 45, "unknown type 2"
+    "a marker without a key": (
+        CompressedMessageSet(
+            compressed_messages=WITHOUT_KEY[:-4] + zlib.crc32(WITHOUT_KEY[1:-4]).to_bytes(4, "big")
+        ).encode(), "messages[0].key", 56, "is null, but is_control is set",
     ),
-    "a marker with a key too short": (marker(0, b"\0"), "messages[0].key.version", 45, "need 2 bytes"),
+    "a marker of another type": (
+        marker(0, ControlMessageKey(control_message_type=2).encode()), "messages[0].key", 56, "unknown type 2"
+    ),
+    "a marker with a key too short": (marker(0, b"\0"), "messages[0].key.version", 56, "need 2 bytes"),
     "a marker among messages": (
         a_set(MESSAGES[0], Message(is_control=True, offset_delta=1, key=COMMIT)), "messages", 45,
         "control messages and others are in one set",
@@ -338,7 +353,7 @@ def test_what_is_not_a_set_of_the_draft_is_refused(name: str) -> None:
 def test_wrong_checksums_of_sets_and_messages_may_be_ignored() -> None:
     assert draft(SET, check_crcs=False)[0].records == SET_RECORDS
     long = Messages(messages=[Message(key=bytes(300), value=b"v")]).encode()
-    data = CompressedMessageSet(compressed_messages=long[:-5] + b"x" + long[-4:]).encode()
+    data = CompressedMessageSet(offset_delta=1, compressed_messages=long[:-5] + b"x" + long[-4:]).encode()
     assert draft(data, check_crcs=False)[0].records[0].value == b"x"
 
 

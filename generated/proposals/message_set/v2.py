@@ -58,6 +58,7 @@ class Message(kipwire.Struct):
             prefix="uvarint",
             size_only_with="value",
             absent_if="null_key",
+            required_if="is_control",
         ),
         kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="rest", absent_if="null_value"),
         kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
@@ -124,6 +125,8 @@ class Message(kipwire.Struct):
                 self.key, pos = data[pos:end], end
         else:
             self.key = None
+        if self.key is None and self.is_control:
+            raise kipwire.Malformed
         if not attributes & 0x2:
             end = limit - 4
             if end < pos:
@@ -148,6 +151,8 @@ class Message(kipwire.Struct):
         parts.append(pack_Bq(attributes, self.timestamp))
         number = self.offset_delta
         parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.offset_delta, 32))
+        if self.key is None and self.is_control:
+            raise kipwire.Malformed
         if self.key is not None:
             key = key if type(key := self.key) is bytes else as_bytes(key)
             size = len(key)
@@ -171,8 +176,6 @@ class MessageSet(kipwire.Message):
 
     Attributes:
         offset (int64): Offset of the first message.
-        compression_type (int16, 3 bits): How the messages are compressed; 0, not at all, for a set that can be read as
-            this.
         timestamp_type (bool): Who set the timestamps: false the producer, true the broker.
         is_transactional (bool): Whether the set is part of a transaction, so that a marker will follow.
         offset_delta (int32): The next set starts at Offset + offset_delta. It stays when compaction removes messages.
@@ -186,7 +189,8 @@ class MessageSet(kipwire.Message):
         crc (uint32, computed crc32): CRC-32 of everything after it. The draft only says that it covers header and
             messages; the broker sets Offset without touching it.
         magic (int8, always 2): Number of the message format.
-        attributes (int16, made of bits): Flags of the set.
+        attributes (int16, made of bits): Flags of the set. The lowest three bits are the compression type in
+            CompressedMessageSet, and 0 here.
     """
 
     NAME = "MessageSet"
@@ -201,7 +205,6 @@ class MessageSet(kipwire.Message):
         kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
         kipwire.Field("magic", "Magic", "int8", default=2, role="constant"),
         kipwire.Field("attributes", "Attributes", "int16", role="bits"),
-        kipwire.Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
         kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
         kipwire.Field("is_transactional", "IsTransactional", "bool", default=False, bit=4),
         kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0),
@@ -217,7 +220,6 @@ class MessageSet(kipwire.Message):
         self,
         *,
         offset: int = 0,
-        compression_type: int = 0,
         timestamp_type: bool = False,
         is_transactional: bool = False,
         offset_delta: int = 0,
@@ -228,7 +230,6 @@ class MessageSet(kipwire.Message):
         messages: list[Message] = DEFAULT,
     ) -> None:
         self.offset = offset
-        self.compression_type = compression_type
         self.timestamp_type = timestamp_type
         self.is_transactional = is_transactional
         self.offset_delta = offset_delta
@@ -254,9 +255,8 @@ class MessageSet(kipwire.Message):
         pos += 29
         if magic != 2:
             raise kipwire.Malformed
-        if attributes & 0xFFE0:
+        if attributes & 0xFFE7:
             raise kipwire.Malformed
-        self.compression_type = attributes & 0x7
         self.timestamp_type = bool(attributes & 0x8)
         self.is_transactional = bool(attributes & 0x10)
         end = limit
@@ -278,9 +278,7 @@ class MessageSet(kipwire.Message):
         parts.append(b"")
         magic_at = len(parts)
         messages = messages if type(messages := self.messages) is list else as_list(messages)
-        if not 0 <= self.compression_type <= 0x7:
-            raise kipwire.Malformed
-        attributes = self.compression_type | BOOL_BYTE[self.timestamp_type] << 3 | BOOL_BYTE[self.is_transactional] << 4
+        attributes = BOOL_BYTE[self.timestamp_type] << 3 | BOOL_BYTE[self.is_transactional] << 4
         parts.append(
             pack_bHiqqhi(2, attributes, self.offset_delta, self.max_timestamp, self.pid, self.epoch, self.sequence)
         )

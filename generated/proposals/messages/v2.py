@@ -55,6 +55,7 @@ class Message(kipwire.Struct):
             prefix="uvarint",
             size_only_with="value",
             absent_if="null_key",
+            required_if="is_control",
         ),
         kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="rest", absent_if="null_value"),
         kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
@@ -121,6 +122,8 @@ class Message(kipwire.Struct):
                 self.key, pos = data[pos:end], end
         else:
             self.key = None
+        if self.key is None and self.is_control:
+            raise kipwire.Malformed
         if not attributes & 0x2:
             end = limit - 4
             if end < pos:
@@ -145,6 +148,8 @@ class Message(kipwire.Struct):
         parts.append(pack_Bq(attributes, self.timestamp))
         number = self.offset_delta
         parts.append(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.offset_delta, 32))
+        if self.key is None and self.is_control:
+            raise kipwire.Malformed
         if self.key is not None:
             key = key if type(key := self.key) is bytes else as_bytes(key)
             size = len(key)

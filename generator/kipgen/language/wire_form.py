@@ -97,6 +97,8 @@ class WireForm:
     """The bit that is 1 where the field is on the wire."""
     absent_if: Annotated[str | None, Property("absentIf", _LONG)] = None
     """The bit that is 1 where the field is not on the wire."""
+    required_if: Annotated[str | None, Property("requiredIf", _LONG)] = None
+    """The bit that is 1 where the field must not be null."""
     size_only_with: Annotated[str | None, Property("sizeOnlyWith", _LONE)] = None
     """The next field. The size is written only if that field is present; otherwise the value takes the rest."""
     is_sorted: Annotated[bool, Property("sorted", _SETS, "flag")] = False

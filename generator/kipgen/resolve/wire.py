@@ -82,6 +82,7 @@ class WireField:
     """What says whether the value is there; of such a bit, itself."""
     sorted_by: str | None = None
     """The attribute of the elements that orders them, of a set."""
+    required_if: str | None = None
     same_length_as: str | None = None
     """The attribute of an earlier array."""
     inner: tuple[WireField, ...] = ()
@@ -348,6 +349,7 @@ def _as_written(spec: MessageSpec, field: FieldSpec, item: WireField, presences:
         partner=presences[names.attribute_name(wire.size_only_with)] if wire.size_only_with else None,
         presence=presences.get(item.attribute),
         sorted_by=key,
+        required_if=names.attribute_name(wire.required_if) if wire.required_if else None,
         same_length_as=names.attribute_name(wire.same_length_as) if wire.same_length_as else None,
     )
 

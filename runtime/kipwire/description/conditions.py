@@ -1,7 +1,7 @@
 """Conditions of record formats on values, apart from their types; the same for reading, writing and test strategies.
 
 Generated code has the same demands as expressions, from `kipgen.resolve.wire`. A condition looks at how long values
-are: how many elements an array has, how many bytes anything else.
+are (how many elements an array has, how many bytes anything else), or whether they are null.
 """
 
 from __future__ import annotations
@@ -31,10 +31,19 @@ def fault(field: Field, length: int, length_of: Callable[[str], int | None]) -> 
     return None
 
 
+def fault_of_null(field: Field, is_set: Callable[[str], Any]) -> Fault | None:
+    """What is wrong with a null, if anything; `is_set` gives the value of a bit of its struct, by its name."""
+    if (bit := field.required_if) and is_set(bit):
+        return Fault(f"is null, but {bit} is set", "give a value")
+    return None
+
+
 def meet(cls: type[Struct], values: dict[str, Any]) -> None:
-    """Shorten values of a struct until they meet the conditions."""
+    """Shorten values of a struct, and clear bits that need one, until they meet the conditions."""
     first: dict[str, str] = {}
     for field in cls.FIELDS:
+        if field.required_if and values[field.name] is None:
+            values[field.required_if] = False
         if field.same_length_as:
             first[field.name] = first.get(field.same_length_as, field.same_length_as)
     for one in set(first.values()):

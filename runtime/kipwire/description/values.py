@@ -98,6 +98,8 @@ class Checker(Visitor):
         if value is None:
             if not item.nullable:
                 self.fail("must not be null in this version")
+            if found := conditions.fault_of_null(item.field, lambda bit: getattr(struct, bit)):
+                self.fail(f"{found.what}; {found.right}")
         elif item.array:
             self.array(item, value, struct)
         elif item.field.prefix:

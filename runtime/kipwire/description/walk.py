@@ -153,8 +153,11 @@ class Walker(NumberWalker):
             value, end = None, self.nested(item, item.plan, pos)
         else:
             value, end = self.value(item, item.prefix, pos, nullable=item.nullable, frame=frame)
-        if not frame.plan.is_plain and (length := _length(value)) is not None:
-            found = conditions.fault(item.field, length, lambda name: _length(frame.seen[name].value))
+        if not frame.plan.is_plain:
+            if (length := _length(value)) is not None:
+                found = conditions.fault(item.field, length, lambda name: _length(frame.seen[name].value))
+            else:
+                found = conditions.fault_of_null(item.field, lambda bit: frame.seen[bit].value)
             if found:
                 self.fail(pos, found.what)
         return value, end

@@ -5,12 +5,13 @@ Needs `pip install kipwire[records]` for the checksum of batches of magic 2, and
 
 from kipwire.records.control import ControlRecord, control_record
 from kipwire.records.converting import Converted, down_convert, up_convert
+from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.losses import Loss
 from kipwire.records.message_sets import write_message_set
 from kipwire.records.messages import PartitionRecords, partitions
 from kipwire.records.model import Record, RecordBatch
 from kipwire.records.moving import with_offsets
-from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, read_batches
+from kipwire.records.reading import read_batches
 from kipwire.records.record_batches import write_batch
 from kipwire.records.segments import read_segment
 from kipwire.records.transactions import read_committed

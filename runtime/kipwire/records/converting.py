@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 from kipwire.errors import EncodeError
+from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.losses import Loss, losses
 from kipwire.records.message_sets import headers_of_entry, write_message_set
 from kipwire.records.model import Record, RecordBatch
-from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, read_batches
+from kipwire.records.reading import read_batches
 from kipwire.records.record_batches import write_batch
 
 TYPE_CHECKING = False

@@ -11,6 +11,13 @@ from kipwire.messages import Message
 
 M = TypeVar("M", bound=Message)
 
+MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
+"""Bytes that a batch may decompress to by default: 64 times what Java's producer puts into one by default,
+since its `max.request.size` of 1 MiB holds before compression."""
+MAX_ITEMS = 2**20
+"""Records and headers together that a batch may have by default: twice what 1 MiB can hold, of the
+smallest headers."""
+
 
 class Location(NamedTuple):
     """A batch in its buffer or file."""

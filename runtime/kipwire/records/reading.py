@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from kipwire.records import message_sets, record_batches
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END, Format
-from kipwire.records.locations import Limits, Location
+from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, Limits, Location
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,16 +18,9 @@ if TYPE_CHECKING:
 
     MagicTwo = Literal["kafka", "kip-82", "kip-98 draft"]
 
-MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
-"""Bytes that a batch may decompress to by default: 64 times what Java's producer puts into one by default,
-since its `max.request.size` of 1 MiB holds before compression."""
-
 MAX_BATCH_SIZE = 100 * 1024 * 1024
 """Bytes that a batch of a file may have by default: the largest request that brokers accept by default
 (`socket.request.max.bytes`)."""
-MAX_ITEMS = 2**20
-"""Records and headers together that a batch may have by default: twice what 1 MiB can hold, of the
-smallest headers."""
 
 _SMALLEST = min(one.smallest for one in FORMATS)
 
@@ -128,9 +121,9 @@ def _by_magic(magic_2: MagicTwo) -> tuple[tuple[Format, ...], tuple[Callable[...
     elif magic_2 == "kip-82":
         read = message_sets.read_kip_82
     else:
-        from kipwire.records import draft_sets  # here, since few logs need its classes
+        from kipwire.records.kip_98 import batches  # here, since few logs need its classes
 
-        read = draft_sets.read
+        read = batches.read
     return (*FORMATS[:2], MAGIC_2[magic_2]), (message_sets.read, message_sets.read, read)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from io import BufferedReader
 
 from kipwire.errors import DecodeError
-from kipwire.records.locations import Limits
+from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, Limits
 from kipwire.records.model import RecordBatch
-from kipwire.records.reading import MAX_BATCH_SIZE, MAX_DECOMPRESSED_SIZE, MAX_ITEMS, batches_in
+from kipwire.records.reading import MAX_BATCH_SIZE, batches_in
 
 _CHUNK = 1 << 20
 _FIRST_CHUNK = 1 << 9

@@ -193,6 +193,7 @@ def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
         plain_field("Crc", "uint32", more=', "checksum": {"algorithm": "crc32", "from": "Attributes"}'),
         plain_field("Attributes", "int8", more=bits % "0-2"),
         plain_field("Key", "bytes", more=', "size": "varint"'),
+        plain_field("Value", "bytes", more=', "nullableVersions": "2", "requiredIf": "IsLast"'),
     )
     changed = (
         plain_field("Length", "int32", more=', "sizeOf": "rest", "encoding": "packed32"'),
@@ -200,6 +201,7 @@ def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
         plain_field("Crc", "uint32", more=', "checksum": {"algorithm": "crc32c", "from": "Attributes"}'),
         plain_field("Attributes", "int8", more=bits % "0-3"),
         plain_field("Key", "bytes", more=', "size": "int32"'),
+        plain_field("Value", "bytes", more=', "nullableVersions": "2"'),
     )
     assert compare_texts(tmp_path / "same", layout(*parts), layout(*parts)) == ()
     found = {(one.rule.id, one.path) for one in compare_texts(tmp_path / "changed", layout(*parts), layout(*changed))}
@@ -209,6 +211,7 @@ def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
         ("part-changed", "Probe.Crc"),
         ("part-changed", "Probe.Attributes.Kind"),
         ("part-changed", "Probe.Key"),
+        ("part-changed", "Probe.Value"),
     }
     renamed = tuple(part.replace("IsLast", "IsFinal").replace("Attributes", "Flags") for part in parts)
     found = {(one.rule.id, one.path) for one in compare_texts(tmp_path / "renamed", layout(*parts), layout(*renamed))}

@@ -109,6 +109,8 @@ RICH_LAYOUT: dict[str, Any] = {
         {"name": "Sizes", "type": "[]int32", "versions": "0+", "sameLengthAs": "Ids"},
         {"name": "Set", "type": "[]Inner", "versions": "0+", "size": "int16", "sorted": True, "fields": [
             {"name": "Id", "type": "int32", "versions": "0+", "mapKey": True}]},
+        {"name": "More", "type": "int8", "versions": "0+", "bits": [{"name": "Needs", "bits": "0"}]},
+        {"name": "Text", "type": "string", "versions": "0+", "nullableVersions": "0+", "requiredIf": "Needs"},
         {"name": "Key", "type": "string", "versions": "0+", "size": "uvarint", "sizeOnlyWith": "Value"},
         {"name": "Value", "type": "bytes", "versions": "0+", "size": "rest", "absentIf": "Has",
          "nullableVersions": "0+"},

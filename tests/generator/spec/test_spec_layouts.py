@@ -171,7 +171,8 @@ def _field(name: str, types: tuple[str, ...], **properties: st.SearchStrategy[An
 
 def _any_field(name: str, around: str, depth: int) -> FieldStrategy:
     """A field whose properties may or may not go together with those of other fields."""
-    absence = {"presentIf": OTHERS.map(lambda other: f"{other}0"), "nullableVersions": VERSIONS}
+    bit = OTHERS.map(lambda other: f"{other}0")
+    absence = {"presentIf": bit, "requiredIf": bit, "nullableVersions": VERSIONS}
     ranges = st.sampled_from([["0", "1"], ["0-2", "3"], ["7", "0-6"]])
     bits = ranges.map(lambda it: [{"name": f"{name}{index}", "bits": range_} for index, range_ in enumerate(it)])
     checksum = st.fixed_dictionaries({"algorithm": st.just("crc32"), "from": OTHERS})

@@ -162,12 +162,19 @@ def _rest(item: WireField, spec: FieldSpec, around: WireStruct, elements: WireSt
         "sizeOnlyWith": item.partner and positions[item.partner.value],
         "presence": presence and (positions[presence.bits], presence.mask, presence.means_present),
         "sorted": item.sorted_by and elements and _positions(elements.fields)[item.sorted_by],
+        "requiredIf": item.required_if and _flag(around.items, item.required_if),
         "sameLengthAs": item.same_length_as and positions[item.same_length_as],
     }
     for attribute, property_ in PROPERTIES.items():
         if property_.name not in pairs and property_.name not in _IN_OTHER_WORDS:
             pairs[property_.name] = getattr(spec.wire, attribute)
     return tuple((name, value) for name, value in pairs.items() if value is not None and value is not False)
+
+
+def _flag(items: Sequence[WireField], name: str) -> tuple[int, int] | None:
+    """Where a bit is: the position of its integer, and its mask."""
+    flags = ((number, bit) for number, item in enumerate(items) for bit in item.inner)
+    return next(((number, bit.mask) for number, bit in flags if bit.attribute == name), None)
 
 
 def _positions(items: Sequence[WireField]) -> dict[str, int]:

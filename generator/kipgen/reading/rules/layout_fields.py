@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kipgen.language.names import attribute_name
 from kipgen.language.versions import Versions
-from kipgen.language.wire_form import PREFIX_FORMS, REST, BitsSpec
+from kipgen.language.wire_form import PREFIX_FORMS, PROPERTIES, REST, BitsSpec
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import ALPHA, field_of, layout
 from kipgen.reading.rules.rule import Finding, layout_struct_rule
@@ -54,15 +54,21 @@ def bits_name(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     bad=layout(field_of("bytes", presentIf="HasAlpha"), _FLAGS),
 )
 def presence_bit(struct: StructDraft, _: Draft) -> Iterator[Finding]:
-    holders: dict[str, list[_Holder]] = {}
-    for position, field in enumerate(struct.fields):
-        for bits in field.spec.wire.bits:
-            holders.setdefault(bits.name, []).append(_Holder(position, field, bits))
+    holders = _holders(struct)
     for position, field in enumerate(struct.fields):
         name = field.spec.wire.presence_bit
         fault = _fault_of_bit(name, position, field, holders.get(name, [])) if name else None
         if fault:
             yield Finding(field.part, fault, _presence_property(field))
+
+
+def _holders(struct: StructDraft) -> dict[str, list[_Holder]]:
+    """The bits of a struct by their names."""
+    holders: dict[str, list[_Holder]] = {}
+    for position, field in enumerate(struct.fields):
+        for bits in field.spec.wire.bits:
+            holders.setdefault(bits.name, []).append(_Holder(position, field, bits))
+    return holders
 
 
 def _fault_of_bit(name: str, position: int, field: FieldDraft, holders: list[_Holder]) -> str | None:
@@ -100,6 +106,28 @@ def presence_bit_taken(struct: StructDraft, _: Draft) -> Iterator[Finding]:
                 text = f"{bit} is already used by {other.spec.name} (line {other.part.location().line}); name another"
                 yield Finding(field.part, text, _presence_property(field))
             others.append(field)
+
+
+@layout_struct_rule(
+    summary="requiredIf names one bit of an earlier field of the struct, which has all the same versions and does not "
+    "say whether a field is present. The field may be null in all of its versions.",
+    good=layout(_FLAGS, field_of("bytes", nullableVersions="0+", requiredIf="HasAlpha")),
+    bad=layout(_FLAGS, field_of("bytes", requiredIf="HasAlpha")),
+)
+def required_bit(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    holders = _holders(struct)
+    of_presence = {field.spec.wire.presence_bit for field in struct.fields}
+    for position, field in enumerate(struct.fields):
+        name = field.spec.wire.required_if
+        if not name or not PROPERTIES["required_if"].types.have(field.spec.type):
+            continue
+        fault = _fault_of_bit(name, position, field, holders.get(name, []))
+        if name in of_presence:
+            fault = f"{name} says whether a field is present; name a bit that is an attribute"
+        elif not field.spec.nullable_versions.contains(existing(field)):
+            fault = fault or "the field is never null in some of its versions; add nullableVersions, or leave this out"
+        if fault:
+            yield Finding(field.part, fault, "requiredIf")
 
 
 @layout_struct_rule(

@@ -1,0 +1,21 @@
+"""Message sets of magic 2 as the draft of KIP-98 has them, plain or compressed: read, written, and found by offset.
+
+What Kafka released with magic 2 is `kipwire.records.read_batches` and `write_batch`.
+"""
+
+from kipwire.records.kip_98.heads import find_set, read_head
+from kipwire.records.kip_98.model import ABORT, COMMIT, ControlMessage, DraftSet, SetHead
+from kipwire.records.kip_98.reading import read_set
+from kipwire.records.kip_98.writing import write_set
+
+__all__ = [
+    "ABORT",
+    "COMMIT",
+    "ControlMessage",
+    "DraftSet",
+    "SetHead",
+    "find_set",
+    "read_head",
+    "read_set",
+    "write_set",
+]
