@@ -103,7 +103,7 @@ bench-columns: setup  ## Times of decoding to Arrow columns and back, beside row
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings
 
-bench-space: setup  ## What message formats add to a batch, beside the table of the KIP-98 draft; with a plot
+bench-space: setup  ## What message formats add to a batch, beside the draft of KIP-98; frames of all 0.8 alternatives
 	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
 
 bench-proxy: setup  ## The example proxy's processor time between clients and a broker, beside one that passes bytes on
