@@ -65,6 +65,33 @@ FRAMES: dict[str, tuple[Any, bytes]] = {
         ),
         PRODUCE_REQUEST,
     ),
+    "ProduceRequest for several partitions of two topics": (
+        produce_v0.ProduceRequest(
+            request_type_id=0,
+            data=[
+                produce_v0.TopicData(
+                    topic="ab",
+                    partition_data=[
+                        produce_v0.PartitionData(partition=7, messages=b"\xaa"),
+                        produce_v0.PartitionData(partition=1, messages=b""),
+                    ],
+                ),
+                produce_v0.TopicData(topic="é", partition_data=[produce_v0.PartitionData(partition=-1)]),
+            ],
+        ),
+        octets("""
+            00000036 0000 0000 00000000  # size 54, request_type_id 0, version_id 0, correlation_id 0
+            0000 00 00000000             # client_id "", required_acks 0, ack_timeout 0
+            0002                         # data: 2 topics
+            0002 6162                    # "ab"
+            0002                         # partition_data: 2 partitions
+            00000007 00000001 aa         # 7, messages: 1 byte
+            00000001 00000000            # 1, no messages
+            0002 c3a9                    # "é", two bytes of UTF-8
+            0001                         # partition_data: 1 partition
+            ffffffff 00000000            # -1, no messages
+        """),
+    ),
     "ProduceRequest without topics": (
         produce_v0.ProduceRequest(request_type_id=3, correlation_id=-1, required_acks=-1),
         octets("""

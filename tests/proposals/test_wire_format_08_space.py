@@ -61,9 +61,10 @@ def test_every_request_and_response_of_the_proposal_is_in_the_table() -> None:
 
 def test_a_hello_takes_its_bytes_once() -> None:
     hello, reply = 2 + CLIENT_ID + 2, 2 + len("broker-1")
-    assert handshake().startswith(f"Hello and HelloReply take {hello + reply} bytes, once")
-    assert f"saves {CLIENT_ID} bytes in" in handshake()
-    assert f"saves {CLIENT_ID + 2 + 2} in" in handshake()
+    said = " ".join(handshake().split())
+    assert said.startswith(f"Hello and HelloReply take {hello + reply} bytes, once on each connection.")
+    assert f"saves {CLIENT_ID} bytes in each request;" in said
+    assert f"saves {CLIENT_ID + 2 + 2} in each request with its response." in said
 
 
 def test_the_page_shows_the_tables_of_the_benchmark() -> None:

@@ -115,7 +115,7 @@ class ProduceRequest(kipwire.Message):
             things. In the proposal: 0 is no acknowledgement, the asynchronous behaviour of before; n is the number of
             replicas that must have the messages, the master among them. In the comments: 0 is all replicas that are in
             sync, -1 is no acknowledgement, n as before. In the answer to them: 0 is no acknowledgement, -1 is all
-            replicas in sync, n as before; this is what Kafka released.
+            replicas in sync, n as before; Kafka 0.8 was released with this meaning.
         ack_timeout (int32): Milliseconds after which the broker answers with an error if too few replicas have the
             messages. Called replication_timeout in the list of changes.
         data ([]TopicData): The messages, by topic.
