@@ -92,11 +92,11 @@ def size(message: str, contents: Contents) -> int:
     """
     name, _, version = message.partition(" ")
     values = contents.values()
-    bytes_ = _filled(proposals.message(name, int(version or 0)), values).encoded_size()
+    bytes_: int = _filled(proposals.message(name, int(version or 0)), values).encoded_size()
     if name != _LIST:
         return bytes_
-    cls = proposals.message("ProduceRequest", 0)
-    return bytes_ + _filled(cls, {**values, "data": []}).encoded_size() - len(b"\0\0")  # the count of no topics
+    around: int = _filled(proposals.message("ProduceRequest", 0), {**values, "data": []}).encoded_size()
+    return bytes_ + around - len(b"\0\0")  # the count of no topics
 
 
 def _filled(cls: type[Any], values: dict[str, Any]) -> Any:
@@ -114,7 +114,7 @@ def table(contents: Contents) -> Table:
     proposed = {name: size(name, contents) for name in FRAMES}
     rows = []
     for what, messages in ALTERNATIVES.items():
-        cells = dict.fromkeys(FRAMES, "")
+        cells: dict[str, str] = dict.fromkeys(FRAMES, "")
         for message in messages:
             name = _answers(message)
             bytes_ = size(message, contents)

@@ -97,7 +97,10 @@ def produce_results(request: Message, response: Message) -> list[ProduceResult]:
         rows = [(pair.error, pair.offset, None) for pair in it.response_data]
     else:
         rows = list(zip(it.errors, it.offsets, getattr(it, "acks", [None] * len(it.errors)), strict=True))
-    return [ProduceResult(*where, *row) for where, row in zip(_message_sets(request), rows, strict=True)]
+    return [
+        ProduceResult(topic, partition, error, offset, acks)
+        for (topic, partition), (error, offset, acks) in zip(_message_sets(request), rows, strict=True)
+    ]
 
 
 def _check_produced(request: Message, response: Message) -> None:
