@@ -106,7 +106,7 @@ bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the ta
 bench-headers: setup  ## Times of reading low header keys of a KIP-82 message, beside decoding all of it
 	$(BIN)/python -m benchmarks.low_headers
 
-bench-space: setup  ## What message formats add to a batch, beside the table of the KIP-98 draft; with a plot
+bench-space: setup  ## What message formats add to a batch, beside the draft of KIP-98; frames of all 0.8 alternatives
 	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
 
 bench-proxy: setup  ## The example proxy's processor time between clients and a broker, beside one that passes bytes on

@@ -1,4 +1,4 @@
-"""What message formats add to the contents of a batch, next to the table of the KIP-98 draft.
+"""What message formats add to a batch, next to the draft of KIP-98; frames of the 0.8 proposal and its alternatives.
 
 python -m benchmarks.space [--plot FILE]
 """
@@ -9,6 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from benchmarks import wire_format_08
 from benchmarks.reporting.report import Table, show
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.record_batch.v2 import RecordBatch
@@ -123,6 +124,8 @@ def main() -> int:
     options = parser.parse_args()
     show([table()])
     print(WHAT_DIFFERS)
+    show([wire_format_08.table(contents) for contents in (wire_format_08.ONE, wire_format_08.MANY)])
+    print(wire_format_08.handshake())
     if options.plot:
         draw(options.plot)
         print(f"\nDrawn: {options.plot}")

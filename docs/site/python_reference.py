@@ -87,6 +87,7 @@ SMALLER = (
     "kipwire.enums",
     "kipwire.header_keys",
     "kipwire.producer_sequence",
+    "kipwire.wire_format_08",
 )
 """Public modules that share a page; all their names without an underscore are public."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
+from kipwire.description.conditions import is_required
 from kipwire.description.paths import Visitor
 from kipwire.description.values import out_of_range
 from kipwire.description.versions import fields_of_other_versions, in_version
@@ -53,15 +54,16 @@ def build(cls: type[M], values: Mapping[str, Any]) -> M:
     """A message of plain values: numbers, texts, lists, and for structs a mapping each or an instance of any version.
 
     A value whose field only other versions have is dropped by the rule of `convert`: if it is the field's default or
-    the field is ignorable. Fields without a value get their defaults. What a value is is not checked until the message
-    is encoded.
+    the field is ignorable. Fields without a value get their defaults; a required field has none. What a value is is not
+    checked until the message is encoded.
 
     Args:
         cls: the class of the message.
         values: by the names of attributes, as in `{"topics": [{"name": "orders"}]}`.
 
     Raises:
-        ConversionError: something would be lost (all of it is named), or no version has a field of some name.
+        ConversionError: something would be lost (all of it is named), no version has a field of some name, or a
+            required field has no value.
     """
     conversion = _Conversion(cls)
     result: M = conversion.whole(conversion.struct(values, cls), cls.VERSION)
@@ -106,6 +108,12 @@ class _Conversion(Visitor):
             elif not field.ignorable and not self.is_default(field, value):
                 self.lose(f"version {self.message.VERSION} has no such field, and it is not ignorable")
             self.path.pop()
+        for field in target.ATTRIBUTES:
+            if is_required(field) and field.name not in values:
+                self.path.append(field.name)
+                self.lose("a value is required, since the field has no default")
+                self.path.pop()
+                values[field.name] = None
         result = target(**values)
         unknown = _unknown_tagged_fields(item)
         if unknown:

@@ -171,7 +171,8 @@ class Field:
         self.struct = struct
         """The class of the struct or of an array's elements; None for primitives."""
         self.default = default
-        """The default value; `()` means a new empty array or a new struct of defaults. The value of a constant."""
+        """The default value; `()` means a new empty array or a new struct of defaults. The value of a constant.
+        None is null; of a field that is not nullable, that it has no default and `__init__` demands a value."""
         self.nullable = nullable
         self._compact = compact
         self.tag = tag
@@ -274,7 +275,7 @@ class Field:
         return self.encoding is not None and not self.encoding.startswith("fixed")
 
     def default_value(self) -> object:
-        """The default, made afresh if it is mutable."""
+        """The default, made afresh if it is mutable; None where there is none."""
         if self.default != ():
             return self.default
         return self.struct() if self.struct is not None and not self.array else []

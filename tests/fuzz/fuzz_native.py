@@ -18,6 +18,7 @@ from tests.fuzz import fuzzing
 from tests.fuzz.fuzzing import load as load
 from tests.fuzz.fuzzing import seeds as seeds
 from tests.support import native_checks
+from tests.support.defaults import of_defaults
 from tests.support.size_damage import tampered
 
 
@@ -41,7 +42,7 @@ def messages(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
 def layouts(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
     """Layouts of every kind, from defaults and from values at and beyond the width of every size."""
     classes = fuzzing.layouts()
-    defaults = {cls: cls() for cls in classes}
+    defaults = {cls: of_defaults(cls) for cls in classes}
     with native_checks.alone(kernel):
         while True:
             cls = chance.choice(classes)

@@ -22,6 +22,7 @@ from kipwire.records import Record
 from kipwire.testing import same_message
 from tests.fuzz import fuzzing
 from tests.support import native_checks
+from tests.support.defaults import of_defaults
 
 # Objects with side effects. Each is given the message, and spoils it when its method is called.
 
@@ -117,7 +118,7 @@ def hostile_objects(kernel: ModuleType, chance: random.Random) -> Iterator[None]
             try:
                 data = native_checks.PYTHON["encode"](fuzzing.filled(cls, chance))
             except KipwireError:  # a size is beyond what its form can say
-                data = cls().encode()
+                data = of_defaults(cls).encode()
         _check_written(kernel, cls, data, chance)
         if len(data) < 3000:
             if chance.random() < 0.3:

@@ -9,6 +9,7 @@ import pytest
 import proposals
 from kipwire import DecodeError, EncodeError
 from proposals.common_request_fields.v0 import CommonRequestFields
+from proposals.common_response_fields import v1 as common_response_v1
 from proposals.common_response_fields.v0 import CommonResponseFields
 from proposals.fetch_request import v0 as fetch_v0
 from proposals.fetch_request import v1 as fetch_v1
@@ -51,6 +52,7 @@ FETCH_REQUEST = octets("""
 FRAMES: dict[str, tuple[Any, bytes]] = {
     "ProduceRequest": (
         produce_v0.ProduceRequest(
+            request_type_id=0,
             correlation_id=7,
             client_id="c",
             required_acks=1,
@@ -62,6 +64,33 @@ FRAMES: dict[str, tuple[Any, bytes]] = {
             ],
         ),
         PRODUCE_REQUEST,
+    ),
+    "ProduceRequest for several partitions of two topics": (
+        produce_v0.ProduceRequest(
+            request_type_id=0,
+            data=[
+                produce_v0.TopicData(
+                    topic="ab",
+                    partition_data=[
+                        produce_v0.PartitionData(partition=7, messages=b"\xaa"),
+                        produce_v0.PartitionData(partition=1, messages=b""),
+                    ],
+                ),
+                produce_v0.TopicData(topic="é", partition_data=[produce_v0.PartitionData(partition=-1)]),
+            ],
+        ),
+        octets("""
+            00000036 0000 0000 00000000  # size 54, request_type_id 0, version_id 0, correlation_id 0
+            0000 00 00000000             # client_id "", required_acks 0, ack_timeout 0
+            0002                         # data: 2 topics
+            0002 6162                    # "ab"
+            0002                         # partition_data: 2 partitions
+            00000007 00000001 aa         # 7, messages: 1 byte
+            00000001 00000000            # 1, no messages
+            0002 c3a9                    # "é", two bytes of UTF-8
+            0001                         # partition_data: 1 partition
+            ffffffff 00000000            # -1, no messages
+        """),
     ),
     "ProduceRequest without topics": (
         produce_v0.ProduceRequest(request_type_id=3, correlation_id=-1, required_acks=-1),
@@ -238,6 +267,18 @@ def test_common_fields_of_a_response_say_which_request_it_answers() -> None:
     assert common.body == PRODUCE_RESPONSE[12:]
     assert common.encode() == PRODUCE_RESPONSE
 
+    first = common_response_v1.CommonResponseFields.decode(FRAMES["FetchResponse with errors of partitions"][1])
+    assert (first.global_error, first.correlation_id, first.version_id) == (-1, 7, 1)
+
+
+@pytest.mark.parametrize("acks", [-1, 0, 1, 127])
+def test_required_acks_has_one_byte_and_its_text_says_what_it_may_mean(acks: int) -> None:
+    request = produce_v0.ProduceRequest(request_type_id=0, required_acks=acks)
+    assert request.encode()[14:15] == acks.to_bytes(1, "big", signed=True)
+    text = next(field.about for field in request.FIELDS if field.name == "required_acks")
+    meanings = ("In the proposal: 0 is no", "In the comments: 0 is all", "In the answer to them: 0 is no")
+    assert [text.count(meaning) for meaning in meanings] == [1, 1, 1]
+
 
 WRONG_BYTES = {
     "another version": (PRODUCE_REQUEST, 7, "01", "version_id", 6),
@@ -264,12 +305,16 @@ WRONG_VALUES: dict[str, tuple[Any, str]] = {
     "fewer offsets than errors": (produced_v0.ProduceResponse(errors=[0, 0], offsets=[0]), "offsets"),
     "more acks than errors": (produced_v1.ProduceResponse(errors=[0], offsets=[0], acks=[1, 1]), "acks"),
     "more offsets than partitions": (
-        fetch_v0.FetchRequest(topic_offsets=[fetch_v0.OffsetData(topic="t", partitions=[], offsets=[1])]),
+        fetch_v0.FetchRequest(
+            request_type_id=1, topic_offsets=[fetch_v0.OffsetData(topic="t", partitions=[], offsets=[1])]
+        ),
         "topic_offsets[0].offsets",
     ),
     "a client id too long for an int16": (hello_v0.Hello(client_id="c" * 32768), "client_id"),
     "an offset too large for the int32 of the text": (
-        fetch_v0.FetchRequest(topic_offsets=[fetch_v0.OffsetData(topic="t", partitions=[0], offsets=[2**31])]),
+        fetch_v0.FetchRequest(
+            request_type_id=1, topic_offsets=[fetch_v0.OffsetData(topic="t", partitions=[0], offsets=[2**31])]
+        ),
         "topic_offsets[0].offsets[0]",
     ),
     "no client id at all": (hello_v0.Hello(client_id=None), "client_id"),  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ class CommonRequestFields(kipwire.Message):
     learn the request and its version, then with the class of that request.
 
     Attributes:
-        request_type_id (int16): Which request it is. The proposal gives no numbers.
+        request_type_id (int16): Which request it is. The proposal gives no numbers. Default: none, a value is required.
         version_id (int16): Version of the request's format. Each request counts its own, from 0.
         correlation_id (int32): Chosen by the client; the response carries it back unchanged, so that several requests
             can be under way at once.
@@ -38,7 +38,7 @@ class CommonRequestFields(kipwire.Message):
     MAX_VERSION = 0
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
-        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=None),
         kipwire.Field("version_id", "VersionId", "int16", default=0),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
@@ -49,7 +49,7 @@ class CommonRequestFields(kipwire.Message):
     def __init__(
         self,
         *,
-        request_type_id: int = 0,
+        request_type_id: int,
         version_id: int = 0,
         correlation_id: int = 0,
         client_id: str = "",

@@ -17,7 +17,8 @@ pack_ihh = struct.Struct(">ihh").pack
 
 class CommonResponseFields(kipwire.Message):
     """What every response of the 0.8 wire format begins with. Read a frame with it to learn which request it answers, then
-    with the class of that response.
+    with the class of that response. Version 0 is as proposed; in 1, from a comment, the error comes right after the
+    size, as in the wire format of the time.
 
     Attributes:
         correlation_id (int32): That of the request.
@@ -32,7 +33,7 @@ class CommonResponseFields(kipwire.Message):
     API_KEY: typing.ClassVar[None] = None
     VERSION: typing.ClassVar[int] = 0
     MIN_VERSION = 0
-    MAX_VERSION = 0
+    MAX_VERSION = 1
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),

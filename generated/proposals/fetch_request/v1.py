@@ -22,7 +22,7 @@ pack_iiih = struct.Struct(">iiih").pack
 
 
 class PartitionOffsetData(kipwire.Struct):
-    """The partitions. The comment goes on calling this field partitions.
+    """The partitions. The comment still calls this field partitions.
 
     Attributes:
         partition (int32): Number of the partition within its topic.
@@ -56,7 +56,7 @@ class OffsetData(kipwire.Struct):
 
     Attributes:
         topic (string): Name of the topic.
-        partition_offsets ([]PartitionOffsetData): The partitions. The comment goes on calling this field partitions.
+        partition_offsets ([]PartitionOffsetData): The partitions. The comment still calls this field partitions.
     """
 
     FIELDS = (
@@ -104,12 +104,12 @@ class OffsetData(kipwire.Struct):
 
 class FetchRequest(kipwire.Message):
     """Asks a broker for messages, and lets it wait until there are enough. Version 0 is as proposed; 1 has the partitions
-    of a comment, each with its offset and fetch size. The first fields stand in the order of the table that is common
-    to all requests: the drawing has correlation_id before version_id, since it was put in afterwards, and a server must
+    of a comment, each with its offset and fetch size. The first fields are in the order of the table that is common to
+    all requests: the drawing has correlation_id before version_id, since it was put in afterwards, and a server must
     find the version before it knows the request.
 
     Attributes:
-        request_type_id (int16): Number that stands for FetchRequest. The proposal gives none.
+        request_type_id (int16): Number of FetchRequest. The proposal gives none. Default: none, a value is required.
         correlation_id (int32): Chosen by the client; the response carries it back unchanged.
         client_id (string): Name of the client application; empty if the client gives none.
         replica_id (int32): Node id of the replica that fetches, whose request acknowledges all earlier offsets; -1 for
@@ -130,7 +130,7 @@ class FetchRequest(kipwire.Message):
     MAX_VERSION = 1
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
-        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=None),
         kipwire.Field("version_id", "VersionId", "int16", default=1, role="constant"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
@@ -144,7 +144,7 @@ class FetchRequest(kipwire.Message):
     def __init__(
         self,
         *,
-        request_type_id: int = 0,
+        request_type_id: int,
         correlation_id: int = 0,
         client_id: str = "",
         replica_id: int = -1,

@@ -81,7 +81,7 @@ class FetchRequestAsDrawn(kipwire.Message):
     proposal's own table of common fields. For peers that took the drawing literally; FetchRequest is what is meant.
 
     Attributes:
-        request_type_id (int16): Number that stands for FetchRequest. The proposal gives none.
+        request_type_id (int16): Number of FetchRequest. The proposal gives none. Default: none, a value is required.
         correlation_id (int32): Chosen by the client; the response carries it back unchanged.
         client_id (string): Name of the client application; empty if the client gives none.
         replica_id (int32): Node id of the replica that fetches; -1 for a client outside the cluster. Default: -1.
@@ -100,7 +100,7 @@ class FetchRequestAsDrawn(kipwire.Message):
     MAX_VERSION = 0
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
-        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=None),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("version_id", "VersionId", "int16", default=0, role="constant"),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
@@ -114,7 +114,7 @@ class FetchRequestAsDrawn(kipwire.Message):
     def __init__(
         self,
         *,
-        request_type_id: int = 0,
+        request_type_id: int,
         correlation_id: int = 0,
         client_id: str = "",
         replica_id: int = -1,

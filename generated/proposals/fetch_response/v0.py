@@ -102,7 +102,7 @@ class TopicData(kipwire.Struct):
 
 class FetchResponse(kipwire.Message):
     """The messages that a FetchRequest asked for, in the structs of ProduceRequest. Version 0 is as proposed; 1 is drawn
-    in a comment: the error of the request comes right behind the size, and each partition has an error and an offset of
+    in a comment: the error of the request comes right after the size, and each partition has an error and an offset of
     its own.
 
     Attributes:

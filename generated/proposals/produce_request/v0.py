@@ -26,8 +26,8 @@ class PartitionData(kipwire.Struct):
 
     Attributes:
         partition (int32): Number of the partition within its topic.
-        messages (bytes): A message set in the format of the time. Its size precedes it as an int32: the proposal does
-            not say so, but the set could not end otherwise.
+        messages (bytes): A message set in the format of the time; kipwire.records reads and writes such sets with magic
+            0. Its size precedes it as an int32: the proposal does not say so, but the set could not end otherwise.
     """
 
     FIELDS = (
@@ -104,14 +104,18 @@ class TopicData(kipwire.Struct):
 
 
 class ProduceRequest(kipwire.Message):
-    """Hands messages to a broker: the 0.8 wire format's ProduceRequest, which takes the place of the single and the
-    multiple one. A topic is named once, however many of its partitions follow.
+    """Hands messages to a broker: the 0.8 wire format's ProduceRequest, which replaces the single and the multiple one. A
+    topic is named once, however many of its partitions follow.
 
     Attributes:
-        request_type_id (int16): Number that stands for ProduceRequest. The proposal gives none.
+        request_type_id (int16): Number of ProduceRequest. The proposal gives none. Default: none, a value is required.
         correlation_id (int32): Chosen by the client; the response carries it back unchanged.
         client_id (string): Name of the client application; empty if the client gives none.
-        required_acks (int8): How many replicas must have the messages before the broker answers; 0 for none.
+        required_acks (int8): Acknowledgements to wait for before the broker answers. The number means one of three
+            things. In the proposal: 0 is no acknowledgement, the asynchronous behaviour of before; n is the number of
+            replicas that must have the messages, the master among them. In the comments: 0 is all replicas that are in
+            sync, -1 is no acknowledgement, n as before. In the answer to them: 0 is no acknowledgement, -1 is all
+            replicas in sync, n as before; Kafka 0.8 was released with this meaning.
         ack_timeout (int32): Milliseconds after which the broker answers with an error if too few replicas have the
             messages. Called replication_timeout in the list of changes.
         data ([]TopicData): The messages, by topic.
@@ -127,7 +131,7 @@ class ProduceRequest(kipwire.Message):
     MAX_VERSION = 0
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
-        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=None),
         kipwire.Field("version_id", "VersionId", "int16", default=0, role="constant"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
@@ -140,7 +144,7 @@ class ProduceRequest(kipwire.Message):
     def __init__(
         self,
         *,
-        request_type_id: int = 0,
+        request_type_id: int,
         correlation_id: int = 0,
         client_id: str = "",
         required_acks: int = 0,

@@ -18,7 +18,7 @@ pack_ihhh = struct.Struct(">ihhh").pack
 
 
 class ProduceResponse(kipwire.Message):
-    """Tells for each message set of a ProduceRequest, in the order of the request, where it was stored. Version 0 is as
+    """Reports where each message set of a ProduceRequest was stored, in the order of the request. Version 0 is as
     proposed; 1 adds the counts of acknowledgements that a comment asks for; 2 pairs errors and offsets, which a comment
     names as an equal choice.
 

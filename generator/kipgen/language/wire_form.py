@@ -103,6 +103,8 @@ class WireForm:
     """The next field. The size is written only if that field is present; otherwise the value takes the rest."""
     is_sorted: Annotated[bool, Property("sorted", _SETS, "flag")] = False
     same_length_as: Annotated[str | None, Property("sameLengthAs", _ARRAYS)] = None
+    is_required: Annotated[bool, Property("required", _INTEGERS, "flag")] = False
+    """Whether the field has no default."""
 
     @property
     def is_computed(self) -> bool:

@@ -207,6 +207,8 @@ _UNREMARKABLE: tuple[Default, ...] = (0, False, "", (), 0.0, uuid.UUID(int=0))
 
 
 def _spoken_default(field: WireField) -> str:
+    if field.is_required:
+        return "none, a value is required"
     return "null" if field.default is None else field.default_expression
 
 

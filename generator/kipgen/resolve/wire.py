@@ -56,7 +56,8 @@ class WireField:
     type: FieldType
     about: str
     default: Default
-    """`()` for a new array or struct and for empty bytes. The value of a constant."""
+    """`()` for a new array or struct and for empty bytes. The value of a constant. None is null; of a field that is
+    not nullable, that it has no default."""
     nullable: bool
     compact: bool
     """Whether lengths and counts are unsigned varints of n + 1 (KIP-482)."""
@@ -161,14 +162,21 @@ class WireField:
         return quoted(default) if isinstance(default, str) else Code(repr(default))
 
     @property
+    def is_required(self) -> bool:
+        """Whether it has no default, so that `__init__` demands a value."""
+        return self.default is None and not self.nullable and self.role == "value"
+
+    @property
     def is_mutable(self) -> bool:
         """Whether its default is mutable."""
         return self.default == () and (self.type.is_array or self.type.is_struct)
 
     @property
-    def parameter_default(self) -> Code:
-        """The default in the signature of `__init__`."""
-        return Code("DEFAULT") if self.is_mutable else self.default_expression
+    def parameter(self) -> Code:
+        """The annotation in the signature of `__init__`, and the default if it has one."""
+        if self.is_required:
+            return Code(self.annotation)
+        return Code(f"{self.annotation} = {'DEFAULT' if self.is_mutable else self.default_expression}")
 
     def faults(self, size: str) -> Iterator[Code]:
         """Expressions that are true if a value breaks the spec; `size` is its number of bytes or elements."""
@@ -344,6 +352,7 @@ def _as_written(spec: MessageSpec, field: FieldSpec, item: WireField, presences:
         key = next(names.attribute_name(element.name) for element in elements if element.map_key)
     return replace(
         item,
+        default=None if wire.is_required else item.default,
         prefix=wire.size or wire.count or item.prefix,
         sized=field.type.is_array and wire.size not in (None, REST),
         partner=presences[names.attribute_name(wire.size_only_with)] if wire.size_only_with else None,

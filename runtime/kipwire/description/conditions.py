@@ -20,6 +20,11 @@ class Fault(NamedTuple):
     """What would be right."""
 
 
+def is_required(field: Field) -> bool:
+    """Whether an attribute has no default, so that whoever makes an instance must give a value."""
+    return field.is_attribute and field.default is None and not field.nullable
+
+
 def fault(field: Field, length: int, length_of: Callable[[str], int | None]) -> Fault | None:
     """What is wrong with a value that is not null, if anything.
 

@@ -218,6 +218,19 @@ def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
     assert found == {("field-renamed", "Probe.Flags"), ("field-renamed", "Probe.Flags.IsFinal")}
 
 
+def test_a_field_that_becomes_required_changes_its_default_and_no_byte(tmp_path: Path) -> None:
+    def layout(more: str = "") -> str:
+        return spec(plain_field("Kind", "int16", more=more), type_="layout", flexible="none")
+
+    required = layout(', "required": true')
+    (finding,) = compare_texts(tmp_path / "required", layout(), required)
+    assert (finding.rule.id, finding.path) == ("default-changed", "Probe.Kind")
+    assert finding.text == "default 0 became none (versions 0-3)"
+    (finding,) = compare_texts(tmp_path / "free", required, layout(', "default": "7"'))
+    assert (finding.rule.id, finding.path) == ("default-changed", "Probe.Kind")
+    assert finding.text == "default none became 7 (versions 0-3)"
+
+
 def test_a_property_of_record_formats_that_nothing_is_known_of_is_compared_as_it_is_written(monkeypatch: Any) -> None:
     checked, _ = read_folder(LAYOUTS)
     sets = next(one.spec for one in checked if one.spec is not None and one.spec.name == "Sets")

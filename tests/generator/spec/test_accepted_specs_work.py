@@ -9,6 +9,7 @@ import pytest
 
 from kipgen.reading.rules import ALL
 from kipgen.reading.rules.examples import file_name
+from tests.support.defaults import of_defaults
 from tests.support.places import DATA
 from tests.support.spec_package import classes_of
 
@@ -31,7 +32,7 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_an_accepted_spec_gives_working_classes(name: str, tmp_path: Path) -> None:
     for cls in classes_of(TEXTS[name], f"accepted_{name.replace('-', '_')}", tmp_path).values():
-        message = cls()
+        message = of_defaults(cls)
         data = message.encode()
         assert cls.decode(data) == message
         assert len(data) == message.encoded_size()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kipgen.reading.check import Checked, read_file, read_folder
 from kipgen.reading.rules.examples import ALPHA, layout
+from tests.support.defaults import of_defaults
 from tests.support.places import ROOT
 from tests.support.spec_package import modules_of
 
@@ -83,6 +84,27 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
             ],
             "5:31: Probe.Alpha: endless-element: in version 0, the end of an element is unknown: "
             "Inner goes on to the end; give it a sizeOf before its rest",
+        ),
+        (
+            ['{"name": "Kind", "type": "int16", "versions": "1+",\n"required": true}'],
+            "5:51: Probe.Kind: required-field: a required field has all versions of the message; "
+            'write "versions": "0+"',
+        ),
+        (
+            ['{"name": "Kind", "type": "int16", "versions": "0+",\n"required": true, "constant": 1}'],
+            "6:13: Probe.Kind: no-attribute: a field with constant cannot have required; leave one of the two out",
+        ),
+        (
+            [
+                '{"name": "Alpha", "type": "[]Inner", "versions": "0+", "fields": [\n{"name": "Kind",\n'
+                '"type": "int16", "versions": "0+", "required": "true"}]}'
+            ],
+            "7:48: Probe.Alpha.Kind: required-field: only a field of the message itself can be required; "
+            "leave required out",
+        ),
+        (
+            ['{"name": "Kind", "type": "string", "versions": "0+",\n"required": true}'],
+            "6:13: Probe.Kind: wire-form-type: string cannot have required; leave it out, only integers can have it",
         ),
     ],
 )
@@ -179,6 +201,7 @@ def _any_field(name: str, around: str, depth: int) -> FieldStrategy:
     kinds = [
         _field(name, (*INTEGERS, "bool", "uuid", "float64")),
         _field(name, INTEGERS, bits=bits),
+        _field(name, INTEGERS, required=st.booleans()),
         _field(name, ("int32", "int64"), sizeOf=st.just("rest"), encoding=st.sampled_from(["packed32", "upacked32"])),
         _field(name, ("int32", "uint32"), checksum=checksum),
         _field(name, INTEGERS, constant=st.sampled_from(["version", "7", "-1"])),
@@ -206,7 +229,7 @@ def test_any_layout_is_refused_or_works(tmp_path_factory: pytest.TempPathFactory
     if _check(folder, json.dumps(spec)).spec is None:
         return
     for module in modules_of(json.dumps(spec), folder.name, folder).values():
-        message = module.Probe()
+        message = of_defaults(module.Probe)
         data = message.encode()
         assert len(data) == message.encoded_size()
         assert module.Probe.decode(data) == message

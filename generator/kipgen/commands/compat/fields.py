@@ -10,6 +10,7 @@ from kipgen.commands.compat.change import Change, Spot
 from kipgen.commands.compat.wire_items import WireItem, WireItems, wire_form
 from kipgen.language.spec import FieldSpec, Location, StructSpec
 from kipgen.language.types import encoding_property
+from kipgen.resolve.wire import WireField
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +219,8 @@ def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Ch
         return
     if old.nullable == new.nullable and repr(was.default) != repr(now.default):
         rule = "default-changed" if new.tag is None else "tagged-default-changed"
-        text = f"default {_default_text(was.default)} became {_default_text(now.default)}"
-        yield pair.change(rule, new.name, text, *_spots(old, new, "default"))
+        text = f"default {_default_text(was)} became {_default_text(now)}"
+        yield pair.change(rule, new.name, text, *_spots(old, new, "required" if now.is_required else "default"))
     if was.ignorable != now.ignorable:
         text = "is now ignorable" if now.ignorable else "is no longer ignorable"
         yield pair.change("ignorable-changed", new.name, text, *_spots(old, new, "ignorable"))
@@ -231,7 +232,10 @@ def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Ch
         yield pair.change("entity-type-changed", new.name, text, *_spots(old, new, "entityType"))
 
 
-def _default_text(default: object) -> str:
+def _default_text(field: WireField) -> str:
+    default = field.default
+    if field.is_required:
+        return "none"
     if default == ():
         return "empty"
     if isinstance(default, bool) or default is None:

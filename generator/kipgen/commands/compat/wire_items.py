@@ -143,8 +143,9 @@ def _bit(bit: WireField, spec: FieldSpec) -> WireItem:
     return WireItem(bit.spec_name, spec, None, None, False, None, None, rest, attribute, None)
 
 
-_IN_OTHER_WORDS = frozenset({"bits", "presentIf", "absentIf"})
-"""The properties that `_rest` does not list by their own names. All others count as written in the spec."""
+_IN_OTHER_WORDS = frozenset({"bits", "presentIf", "absentIf", "required"})
+"""The properties that `_rest` does not list by their own names, or that do not change what is written. All others count
+as written in the spec."""
 
 
 def _rest(item: WireField, spec: FieldSpec, around: WireStruct, elements: WireStruct | None) -> Properties:

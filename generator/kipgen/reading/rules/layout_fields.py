@@ -162,6 +162,26 @@ def _fault_of_partner(name: str, field: FieldDraft, following: FieldDraft | None
 
 
 @layout_struct_rule(
+    summary="A required field is one of the message itself, in all of its versions, and has no default. "
+    "Elements of arrays, and fields that only other versions have, are made from defaults.",
+    good=layout(field_of("int16", required=True)),
+    bad=layout(field_of("int16", required=True, default="7")),
+)
+def required_field(struct: StructDraft, _: Draft) -> Iterator[Finding]:
+    for field in struct.fields:
+        if not field.spec.wire.is_required or field.spec.wire.is_computed or field.spec.wire.bits:
+            continue
+        if struct.kind != "message":
+            text = "only a field of the message itself can be required; leave required out"
+            yield Finding(field.part, text, "required")
+        elif "default" in field.part.given:
+            yield Finding(field.part, "the field is required; leave default or required out", "default")
+        elif field.within is not None and not field.spec.versions.contains(field.within):
+            text = f'a required field has all versions of the message; write "versions": "{field.within.lowest}+"'
+            yield Finding(field.part, text, "versions")
+
+
+@layout_struct_rule(
     summary="sameLengthAs names an earlier array of the same struct that is always there and never null.",
     good=layout(field_of("[]int32"), field_of("[]int64", "Beta", sameLengthAs="Alpha")),
     bad=layout(field_of("[]int32", versions="2+"), field_of("[]int64", "Beta", sameLengthAs="Alpha")),

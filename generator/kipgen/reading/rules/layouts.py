@@ -13,10 +13,10 @@ _CHOICES = (("size", "count"), ("presentIf", "absentIf"), ("sizeOf", "checksum",
 """Groups of properties that exclude each other."""
 
 _WITHOUT = {
-    "sizeOf": ("default", "mapKey", "ignorable", "entityType"),
-    "checksum": ("default", "mapKey", "ignorable", "entityType", "encoding"),
-    "constant": ("default", "mapKey", "ignorable", "entityType", "encoding"),
-    "bits": ("default", "mapKey", "entityType", "encoding"),
+    "sizeOf": ("default", "mapKey", "ignorable", "entityType", "required"),
+    "checksum": ("default", "mapKey", "ignorable", "entityType", "encoding", "required"),
+    "constant": ("default", "mapKey", "ignorable", "entityType", "encoding", "required"),
+    "bits": ("default", "mapKey", "entityType", "encoding", "required"),
 }
 """The properties of fields without an attribute, each with the properties that it excludes."""
 
@@ -91,7 +91,7 @@ def wire_form_choice(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 @layout_field_rule(
     needs=("type",),
     summary="An integer that is computed or made of bits is not an attribute: it has no default, mapKey or entityType. "
-    "It has no encoding either, except for sizeOf, and no ignorable, except for bits.",
+    "It is not required, has no encoding, except for sizeOf, and no ignorable, except for bits.",
     good=layout(field_of("int32", sizeOf="rest", encoding="packed32")),
     bad=layout(field_of("int32", sizeOf="rest", default="7")),
 )
