@@ -29,7 +29,7 @@ _KINDS = {
     "object": "an object",
     "string": "a string",
 }
-_RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "tag-range"}
+_RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "tag-range", "value": "header-key-range"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,8 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
         yield Problem(document.location(path), about, "unknown-word", text), path
     elif error.validator in ("minimum", "maximum"):
         property_ = next(step for step in reversed(path) if isinstance(step, str))
-        yield Problem(document.location(path), about, *out_of_range(property_, value)), path
+        bounds = error.schema["minimum"], error.schema["maximum"]
+        yield Problem(document.location(path), about, *out_of_range(property_, value, bounds)), path
     elif error.validator == "pattern" and "minimum" in error.schema:
         text = f"{_label(path)} is {shown(value)}; write a whole number"
         yield Problem(document.location(path), about, "wrong-kind", text), path
@@ -126,9 +127,9 @@ def limits(name: str) -> tuple[int, int]:
     return lowest, highest
 
 
-def out_of_range(name: str, value: object) -> tuple[str, str]:
-    """The rule and the text for a number that is out of range."""
-    lowest, highest = limits("tag" if name == "reservedTags" else name)
+def out_of_range(name: str, value: object, bounds: tuple[int, int]) -> tuple[str, str]:
+    """The rule and the text for a number that is out of range, which is from the lowest to the highest bound."""
+    lowest, highest = bounds
     text = f"{name!r} is {shown(value)}; write a {(highest - lowest).bit_length()}-bit number, {lowest} to {highest}"
     return _RANGE_RULES.get(name, "wrong-kind"), text
 
