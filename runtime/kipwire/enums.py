@@ -175,7 +175,8 @@ def named(owner: type, attribute: str, number: int) -> tuple[NamedNumber, ...]:
 
 def literals(struct: Any) -> dict[str, str]:
     """By attribute of an instance of a generated class: what `repr` says of it, where that names keys of headers."""
-    return {name: register.literal(getattr(struct, name)) for name, register in _registers(type(struct))}
+    registers = _registers(type(struct))  # type: ignore[arg-type]  # mypy takes classes of anything for unhashable
+    return {name: register.literal(getattr(struct, name)) for name, register in registers}
 
 
 @lru_cache(maxsize=4096)

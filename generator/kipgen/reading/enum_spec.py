@@ -116,9 +116,10 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
     obj = SpecObject(reading, (), document.value)
     name = obj.name(_CLASS, "start with a capital, then use letters and digits")
     about = _required_text(obj)
-    is_register = "keyAreas" in document.value
+    rows = tuple(obj.objects("values"))
+    is_register = "keyAreas" in document.value or any("by" in row for _, row in rows)  # as the JSON Schema has it
     values, parts = [], []
-    for path, value in obj.objects("values"):
+    for path, value in rows:
         one = SpecObject(reading, path, value)
         number = _whole(one, "value")
         row = _header_key(one, number or 0) if is_register else _named_number(one, number or 0)
@@ -155,7 +156,7 @@ def _areas(obj: SpecObject) -> tuple[str, ...]:
     """The areas of a register; empty, and broken, if one of them is not known."""
     if obj.reading.broken_by_parent.get(("keyAreas",)):
         obj.broken.add("keyAreas")
-    areas = obj.value["keyAreas"]
+    areas = obj.value.get("keyAreas")
     return tuple(map(str, areas)) if isinstance(areas, list) and "keyAreas" not in obj.broken else ()
 
 

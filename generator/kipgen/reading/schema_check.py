@@ -45,13 +45,14 @@ def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
     problems: list[Problem] = []
     broken: set[JsonPath] = set()
     instance: Any = document.value
-    errors: Iterable[Any] = _validator(schema or schema_path()).iter_errors(instance)
+    validator = _validator(schema or schema_path())
+    errors: Iterable[Any] = validator.iter_errors(instance)
     for error in errors:
         for problem, path in _translate(document, error):
             if path not in broken:
                 problems.append(problem)
                 broken.add(path)
-                broken.update(_meant_instead(document, path))
+                broken.update(_meant_instead(document, path, _properties(validator.schema)))
     return SchemaCheck(tuple(problems), frozenset(broken))
 
 
@@ -173,11 +174,15 @@ def _guess(word: object, known: Iterable[object]) -> str:
     return did_you_mean(str(word), texts) or f"; write {choice}{one_of(sorted(texts))}"
 
 
-def _meant_instead(document: Document, path: JsonPath) -> Iterator[JsonPath]:
+def _properties(schema: Any) -> frozenset[str]:
+    """The names of all properties that a JSON Schema describes, of any object."""
+    parts = (schema, *schema.get("$defs", {}).values())
+    return frozenset(name for part in parts for name in part.get("properties", ()))
+
+
+def _meant_instead(document: Document, path: JsonPath, properties: frozenset[str]) -> Iterator[JsonPath]:
     """The property that a misspelt one was meant to be, so that it is not reported as missing."""
     if path and path in document.key_offsets:
-        schema: Any = _validator(schema_path()).schema
-        properties = schema["$defs"]["field"]["properties"] | schema["properties"]
         near = nearest(str(path[-1]), properties) if path[-1] not in properties else None
         if near is not None and (*path[:-1], near) not in document.key_offsets:
             yield (*path[:-1], near)

@@ -113,6 +113,16 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "header-key-areas: 'keyAreas' is empty; name one or more of Kafka open source, local use, open use or testing",
     ),
     (
+        "areas forgotten",
+        without(REGISTER, "keyAreas"),
+        'missing-property: \'keyAreas\' is missing; add it, as in "keyAreas": ["local use"]',
+    ),
+    (
+        "areas misspelt",
+        {**without(REGISTER, "keyAreas"), "keyArea": ["local use"]},
+        "unknown-property: unknown property 'keyArea'; did you mean keyAreas?",
+    ),
+    (
         "areas of a wrong kind",
         register(keyAreas="local use"),
         "wrong-kind: 'keyAreas' is the string 'local use'; write a list",
