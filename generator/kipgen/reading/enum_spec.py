@@ -31,7 +31,7 @@ _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What a register of header keys says of a key, besides what every enum says of a number."""
+    """What a register of header keys says of a key, in addition to what every enum says of a number."""
 
     name: str
     """The header's name, such as `client.id`."""
