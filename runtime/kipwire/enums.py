@@ -5,11 +5,11 @@ Values in messages stay plain ints, since peers may send numbers that nobody her
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from functools import lru_cache
 from importlib import import_module
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 N = TypeVar("N", bound="NamedNumber")
 
@@ -55,7 +55,12 @@ class NamedNumber(IntEnum):
     def text(cls, number: int) -> str:
         """The number with its name, as in `25 UNKNOWN_MEMBER_ID`; the number alone where it has none."""
         found = cls.find(number)
-        return str(int(number)) if found is None else f"{int(number)} {found.name}"
+        return str(int(number)) if found is None else f"{int(number)} {found.label}"
+
+    @property
+    def label(self) -> str:
+        """Its name as output has it."""
+        return self.name
 
 
 class ErrorNumber(NamedNumber):
@@ -83,6 +88,54 @@ class MessageNumber(NamedNumber):
         member.message = message
         member.versions = range(lowest, highest + 1)
         return member
+
+
+class HeaderKey(NamedNumber):
+    """A row of a register of header keys, as KIP-82 has them in its version 43; the member's name is the constant."""
+
+    header: str
+    """The name of the header, such as `client.id`."""
+    by: str
+    """Who registered the key."""
+    url: str | None
+    """Where the header is documented."""
+    notes: str | None
+    """What else the register says of the key."""
+
+    def __new__(
+        cls,
+        value: int,
+        header: str = "",
+        about: str = "",
+        by: str = "",
+        url: str | None = None,
+        notes: str | None = None,
+    ) -> Self:
+        member = _member(cls, value, about, None)
+        member.header, member.by, member.url, member.notes = header, by, url, notes
+        return member
+
+    @classmethod
+    def of_header(cls, name: str) -> Self | None:
+        """The key of the header of that name; None where the register has none."""
+        return next((one for one in cls if one.header == name), None)
+
+    @classmethod
+    def literal(cls, value: object) -> str:
+        """The `repr` of a value, in which registered keys are constants, as in `KafkaHeaderKeys.CLIENT_ID_KEY`.
+
+        Args:
+            value: a key or several; or anything else, since attributes take any value.
+        """
+        if isinstance(value, list):
+            return f"[{', '.join(map(cls.literal, value))}]"
+        found = cls.find(value) if isinstance(value, int) and not isinstance(value, bool) else None
+        return repr(value) if found is None else f"{cls.__name__}.{found.name}"
+
+    @property
+    def label(self) -> str:
+        """The name of the header."""
+        return self.header
 
 
 def enum_of(owner: type, attribute: str) -> type[NamedNumber] | None:
@@ -120,8 +173,24 @@ def named(owner: type, attribute: str, number: int) -> tuple[NamedNumber, ...]:
     return () if found is None else (found,)
 
 
+def literals(struct: Any) -> dict[str, str]:
+    """By attribute of an instance of a generated class: what `repr` says of it, where that names keys of headers."""
+    registers = _registers(type(struct))  # type: ignore[arg-type]  # mypy takes classes of anything for unhashable
+    return {name: register.literal(getattr(struct, name)) for name, register in registers}
+
+
+@lru_cache(maxsize=4096)
+def _registers(owner: type) -> tuple[tuple[str, type[HeaderKey]], ...]:
+    """The attributes of a generated class whose numbers are keys in a register; of most classes none."""
+    fields: Iterable[Any] = getattr(owner, "ATTRIBUTES", ())
+    found = ((field.name, enum_of(owner, field.name)) for field in fields)
+    return tuple((name, enum) for name, enum in found if enum is not None and issubclass(enum, HeaderKey))
+
+
 def _found(owner: type, attribute: str, table: str) -> type[NamedNumber] | None:
     package, _, module = owner.__module__.rpartition(".")[0].rpartition(".")
+    if not package:  # no generated class
+        return None
     return _fields(package, table).get(f"{module}.{owner.__name__}.{attribute}")
 
 

@@ -1,11 +1,14 @@
 """Who may use which header key: the key space of KIP-82's version 43, whose headers have numbers for keys.
 
+Registers, which give keys their names, are classes of generated packages, such as `proposals.enums.KafkaHeaderKeys`.
 The released form of headers has texts for keys and needs none of this.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
+
+from kipwire.enums import HeaderKey
 
 
 class KeySpace(NamedTuple):
@@ -21,24 +24,6 @@ class KeySpace(NamedTuple):
     """What the header is used by within the area; None where the area has no such division."""
     is_reserved: bool
     """Whether the KIP keeps the range for later, so that nobody may use its keys yet."""
-
-
-class RegisteredKey(NamedTuple):
-    """A key that has been handed out."""
-
-    key: int
-    name: str
-    description: str
-    by: str
-    """Who registered it."""
-
-
-class KafkaHeaderKeys:
-    """The keys that Kafka itself would use."""
-
-    CLIENT_ID_KEY: Final = 1
-    CLUSTER_ID_KEY: Final = 2
-    CORRELATION_ID_KEY: Final = 3
 
 
 HIGHEST_KEY = 0xFFFFFFFF
@@ -65,30 +50,32 @@ KEY_SPACES = (
 )
 """All ranges, in ascending order and without gaps."""
 
-OPEN_SOURCE_REGISTER = (
-    RegisteredKey(KafkaHeaderKeys.CLIENT_ID_KEY, "client.id", "client id of the producer", "Apache Kafka"),
-    RegisteredKey(KafkaHeaderKeys.CLUSTER_ID_KEY, "cluster.id", "cluster that the message came from", "Apache Kafka"),
-    RegisteredKey(
-        KafkaHeaderKeys.CORRELATION_ID_KEY, "correlation.id", "request that the message responds to", "Apache Kafka"
-    ),
-    RegisteredKey(2100001, "new.relic", "guid that links the parts of a transaction", "New Relic"),
-    RegisteredKey(2100002, "appdynamics", "guid that links the parts of a transaction", "AppDynamics"),
-)
-"""The KIP's sample of a register that everybody shares."""
-
-LOCAL_REGISTER = (
-    RegisteredKey(1050000, "charge.tag", "whom the message is charged to", "IG"),
-    RegisteredKey(1114000, "app.name", "the producing application", "IG"),
-)
-"""The KIP's sample of a register within one organisation."""
-
 
 def key_space(key: int) -> KeySpace:
     """The range that a key lies in.
 
     Raises:
-        ValueError: the key is none, since it is negative or has more than 32 bits.
+        TypeError: the key is not a whole number.
+        ValueError: the key is negative or has more than 32 bits.
     """
+    if not isinstance(key, int) or isinstance(key, bool):
+        raise TypeError(f"{key!r} is not a header key; write a whole number, 0 to {HIGHEST_KEY:#010x}")
     if not 0 <= key <= HIGHEST_KEY:
         raise ValueError(f"{key} is not a header key; the range is 0 to {HIGHEST_KEY:#010x}")
     return next(space for space in KEY_SPACES if key <= space.last)
+
+
+def key_name(key: int, *registers: type[HeaderKey]) -> str | None:
+    """The name of the header with that key in the first of the registers that has it; None where none has.
+
+    Raises:
+        TypeError: the key is not a whole number.
+        ValueError: the key is negative or has more than 32 bits.
+    """
+    key_space(key)
+    return next((row.header for register in registers if (row := register.find(key)) is not None), None)
+
+
+def key_of(name: str, *registers: type[HeaderKey]) -> HeaderKey | None:
+    """The key of the header with that name in the first of the registers that has it; None where none has."""
+    return next((row for register in registers if (row := register.of_header(name)) is not None), None)

@@ -1,7 +1,6 @@
 """The data model of generated classes: a `Struct` has `FIELDS`, and a `Field` may have a `Struct`.
 
-Everything generic reads the fields: JSON, conversion between versions, the locations of errors, test strategies. They
-suffice to read and write a message.
+Everything generic reads the fields, which suffice to read and write a message: JSON, conversion, errors, strategies.
 """
 
 from __future__ import annotations
@@ -360,10 +359,12 @@ class Struct:
         return not self.FLEXIBLE or (self._unknown_tagged_fields or {}) == (other._unknown_tagged_fields or {})
 
     def __repr__(self) -> str:
-        values = [f"{field.name}={getattr(self, field.name)!r}" for field in self.ATTRIBUTES]
+        from kipwire.enums import literals
+
+        texts = {field.name: repr(getattr(self, field.name)) for field in self.ATTRIBUTES} | literals(self)
         if self.FLEXIBLE and self._unknown_tagged_fields:
-            values.append(f"unknown_tagged_fields={self._unknown_tagged_fields!r}")
-        return f"{type(self).__name__}({', '.join(values)})"
+            texts["unknown_tagged_fields"] = repr(self._unknown_tagged_fields)
+        return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in texts.items())})"
 
     def __replace__(self, **changes: Any) -> Self:
         """A copy with other values, for `copy.replace`."""

@@ -10,14 +10,7 @@ import pytest
 
 from kafka_records.message_and_offset import v1 as format_1
 from kipwire import DecodeError, EncodeError
-from kipwire.header_keys import (
-    HIGHEST_KEY,
-    KEY_SPACES,
-    LOCAL_REGISTER,
-    OPEN_SOURCE_REGISTER,
-    KafkaHeaderKeys,
-    key_space,
-)
+from kipwire.header_keys import HIGHEST_KEY, KEY_SPACES, key_space
 from proposals.message_and_offset.v2 import Header, MessageAndOffset
 from tests.support.hex_tables import octets
 
@@ -233,18 +226,3 @@ def test_the_examples_of_the_text_are_where_it_puts_them(key: int, area: str, ca
 def test_what_is_not_a_key_has_no_range(key: int) -> None:
     with pytest.raises(ValueError, match="is not a header key; the range is 0 to 0xffffffff"):
         key_space(key)
-
-
-def test_registered_keys_are_unique_and_lie_where_they_may() -> None:
-    keys = [entry.key for entry in (*OPEN_SOURCE_REGISTER, *LOCAL_REGISTER)]
-    assert len(set(keys)) == len(keys) == 7
-    areas = [key_space(entry.key).area for entry in OPEN_SOURCE_REGISTER]
-    assert areas == ["Kafka open source"] * 3 + ["open use"] * 2
-    assert {key_space(entry.key).area for entry in LOCAL_REGISTER} == {"local use"}
-    assert not any(key_space(key).is_reserved for key in keys)
-
-
-def test_constants_are_the_registered_keys_of_kafka() -> None:
-    named = {name: value for name, value in vars(KafkaHeaderKeys).items() if name.endswith("_KEY")}
-    kafkas = {entry.name: entry.key for entry in OPEN_SOURCE_REGISTER if entry.by == "Apache Kafka"}
-    assert named == {f"{name.replace('.', '_').upper()}_KEY": key for name, key in kafkas.items()}

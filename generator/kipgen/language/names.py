@@ -57,6 +57,7 @@ _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
     number out packed parts pos rows self size struct sum tag tagged tuple type typing uuid zip
     """.split())
 """Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
+_BETWEEN_WORDS = re.compile("[.-]")
 _WORD_START = re.compile(r"(?<=[^A-Z])(?=[A-Z])", re.ASCII)
 
 
@@ -87,6 +88,11 @@ def local_name(attribute: str) -> str:
 def class_name(name: str) -> str:
     """The generated class of a message or struct; `_` is added to a name that is taken, as `None` is."""
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_CLASSES else name
+
+
+def header_constant(name: str) -> str:
+    """The constant for the key of a header of that name, as KIP-82 has it: `client.id` becomes `CLIENT_ID_KEY`."""
+    return f"{_BETWEEN_WORDS.sub('_', name).upper()}_KEY"
 
 
 def module_name(message_name: str) -> str:

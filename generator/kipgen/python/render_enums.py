@@ -10,7 +10,7 @@ from kipgen.code import Code, comment, quoted
 from kipgen.language import names
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
 from kipgen.python.render import CodeBlocks, RegistryEntry, render
-from kipgen.reading.enum_spec import EnumSpec, EnumValue, ValuesFrom
+from kipgen.reading.enum_spec import EnumSpec, EnumValue, Registration, ValuesFrom
 
 _SUFFIXES = {"request": "Request", "coordinator-key": "Key"}
 """By type of message: what its name ends in, which is not part of the name of its number."""
@@ -66,6 +66,9 @@ def _class(enum: EnumSpec, entries: Iterable[RegistryEntry]) -> _PyEnum:
     if enum.values_from is not None:
         base = "MessageNumber"
         members = tuple(_message_number(entry) for entry in _sources(enum.values_from, entries))
+    elif enum.key_areas is not None:
+        base = "HeaderKey"
+        members = tuple(_header_key(value, value.registration) for value in enum.values if value.registration)
     else:
         has_retriable = any(value.retriable is not None for value in enum.values)
         base = "ErrorNumber" if has_retriable else "NamedNumber"
@@ -83,6 +86,11 @@ def _named_number(value: EnumValue) -> Code:
     if value.kip is not None:
         arguments.append(value.kip)
     return Code(f"{value.name} = {', '.join(map(str, arguments))}")
+
+
+def _header_key(value: EnumValue, row: Registration) -> Code:
+    columns = [None if text is None else quoted(text) for text in (row.name, value.about, row.by, row.url, row.notes)]
+    return Code(f"{value.name} = {value.number}, {', '.join(map(str, columns))}")
 
 
 def _sources(wanted: ValuesFrom, entries: Iterable[RegistryEntry]) -> list[RegistryEntry]:

@@ -1,4 +1,7 @@
-"""Enums, the names of numbers: what a file `*.enum.json` says, and how it is read."""
+"""Enums, the names of numbers: what a file `*.enum.json` says, and how it is read.
+
+A register of header keys is an enum whose file has `keyAreas`, and more columns for each number.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from kipgen.language.names import header_constant
 from kipgen.language.problems import Problem
 from kipgen.language.spec import FieldSpec
 from kipgen.reading.draft import SpecPart
 from kipgen.reading.schema_check import check_schema, shown
 from kipgen.reading.source import Document
-from kipgen.reading.spec_object import Reading, SpecObject
+from kipgen.reading.spec_object import Reading, SpecObject, control_character
 from kipgen.resources import enum_schema_path
 
 ENUM_SUFFIX = ".enum.json"
@@ -22,6 +26,20 @@ ERROR_CODE = "ErrorCode"
 
 _CLASS = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 _MEMBER = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
+_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What a register of header keys says of a key, in addition to what every enum says of a number."""
+
+    name: str
+    """The header's name, such as `client.id`."""
+    by: str
+    """Who registered the key."""
+    url: str | None = None
+    """Where the header is documented."""
+    notes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +52,13 @@ class EnumValue:
     kip: int | None = None
     retriable: bool | None = None
     """None where the enum is not one of errors."""
+    registration: Registration | None = None
+    """None where the enum is not a register of header keys; `name` is the constant for the key."""
+
+    @property
+    def given_name(self) -> str:
+        """The name as the file has it."""
+        return self.name if self.registration is None else self.registration.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +78,8 @@ class EnumSpec:
     about: str
     values: tuple[EnumValue, ...] = ()
     values_from: ValuesFrom | None = None
+    key_areas: tuple[str, ...] | None = None
+    """Of a register of header keys: the areas whose keys it may have; None of other enums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +116,58 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
     obj = SpecObject(reading, (), document.value)
     name = obj.name(_CLASS, "start with a capital, then use letters and digits")
     about = _required_text(obj)
+    rows = tuple(obj.objects("values"))
+    is_register = "keyAreas" in document.value or any("by" in row for _, row in rows)  # as the JSON Schema has it
     values, parts = [], []
-    for path, value in obj.objects("values"):
+    for path, value in rows:
         one = SpecObject(reading, path, value)
-        number, kip, retriable = _whole(one, "value"), _whole(one, "kip"), value.get("retriable")
-        member = one.name(_MEMBER, "start with a capital, then use capitals, digits and underscores")
-        text = _required_text(one)
+        number = _whole(one, "value")
+        row = _header_key(one, number or 0) if is_register else _named_number(one, number or 0)
         if number is not None and "name" not in one.broken:
-            values.append(EnumValue(number, member, text, kip, retriable if isinstance(retriable, bool) else None))
+            values.append(row)
             parts.append(one.part())
     source = document.value.get("valuesFrom")
     origin = None
     if isinstance(source, dict):
         below = SpecObject(reading, ("valuesFrom",), source)
         origin = ValuesFrom(below.text("type") or "request", below.text("folder"))
-    draft = EnumDraft(EnumSpec(name, about, tuple(values), origin), obj.part(), tuple(parts))
+    areas = _areas(obj) if is_register else None
+    draft = EnumDraft(EnumSpec(name, about, tuple(values), origin, areas), obj.part(), tuple(parts))
     return draft, (*checked.problems, *reading.problems)
+
+
+def _named_number(obj: SpecObject, number: int) -> EnumValue:
+    name = obj.name(_MEMBER, "start with a capital, then use capitals, digits and underscores")
+    kip, retriable = _whole(obj, "kip"), obj.value.get("retriable")
+    return EnumValue(number, name, _required_text(obj), kip, retriable if isinstance(retriable, bool) else None)
+
+
+def _header_key(obj: SpecObject, key: int) -> EnumValue:
+    """A row of a register."""
+    grammar = "start with a letter, then use letters and digits, with single dots, hyphens or underscores between them"
+    name = obj.name(_HEADER, grammar)
+    by, url, notes = (_column(obj, column) for column in ("by", "url", "notes"))
+    return EnumValue(
+        key, header_constant(name), _required_text(obj), registration=Registration(name, by or "", url, notes)
+    )
+
+
+def _areas(obj: SpecObject) -> tuple[str, ...]:
+    """The areas of a register; empty, and broken, if one of them is not known."""
+    if obj.reading.broken_by_parent.get(("keyAreas",)):
+        obj.broken.add("keyAreas")
+    areas = obj.value.get("keyAreas")
+    return tuple(map(str, areas)) if isinstance(areas, list) and "keyAreas" not in obj.broken else ()
+
+
+def _column(obj: SpecObject, name: str) -> str | None:
+    """A text of a register's row, which must not be blank; None if it is absent or broken."""
+    text = obj.text(name)
+    if text is not None and (fault := control_character(text)):
+        obj.report(name, "control-character", f"{name!r} {fault}")
+    elif text is not None and not text.strip():
+        obj.report(name, "enum-text", f"{name!r} is blank; write the text, or leave the property out")
+    return text
 
 
 def _required_text(obj: SpecObject) -> str:

@@ -29,7 +29,7 @@ _KINDS = {
     "object": "an object",
     "string": "a string",
 }
-_RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "tag-range"}
+_RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "tag-range", "value": "header-key-range"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,14 @@ def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
     problems: list[Problem] = []
     broken: set[JsonPath] = set()
     instance: Any = document.value
-    errors: Iterable[Any] = _validator(schema or schema_path()).iter_errors(instance)
+    validator = _validator(schema or schema_path())
+    errors: Iterable[Any] = validator.iter_errors(instance)
     for error in errors:
         for problem, path in _translate(document, error):
             if path not in broken:
                 problems.append(problem)
                 broken.add(path)
-                broken.update(_meant_instead(document, path))
+                broken.update(_meant_instead(document, path, _properties(validator.schema)))
     return SchemaCheck(tuple(problems), frozenset(broken))
 
 
@@ -116,7 +117,8 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
         yield Problem(document.location(path), about, "unknown-word", text), path
     elif error.validator in ("minimum", "maximum"):
         property_ = next(step for step in reversed(path) if isinstance(step, str))
-        yield Problem(document.location(path), about, *out_of_range(property_, value)), path
+        bounds = error.schema["minimum"], error.schema["maximum"]
+        yield Problem(document.location(path), about, *out_of_range(property_, value, bounds)), path
     elif error.validator == "pattern" and "minimum" in error.schema:
         text = f"{_label(path)} is {shown(value)}; write a whole number"
         yield Problem(document.location(path), about, "wrong-kind", text), path
@@ -133,9 +135,9 @@ def limits(name: str) -> tuple[int, int]:
     return lowest, highest
 
 
-def out_of_range(name: str, value: object) -> tuple[str, str]:
-    """The rule and the text for a number that is out of range."""
-    lowest, highest = limits("tag" if name == "reservedTags" else name)
+def out_of_range(name: str, value: object, bounds: tuple[int, int]) -> tuple[str, str]:
+    """The rule and the text for a number that is out of range, which is from the lowest to the highest bound."""
+    lowest, highest = bounds
     text = f"{name!r} is {shown(value)}; write a {(highest - lowest).bit_length()}-bit number, {lowest} to {highest}"
     return _RANGE_RULES.get(name, "wrong-kind"), text
 
@@ -179,11 +181,15 @@ def _guess(word: object, known: Iterable[object]) -> str:
     return did_you_mean(str(word), texts) or f"; write {choice}{one_of(sorted(texts))}"
 
 
-def _meant_instead(document: Document, path: JsonPath) -> Iterator[JsonPath]:
+def _properties(schema: Any) -> frozenset[str]:
+    """The names of all properties that a JSON Schema describes, of any object."""
+    parts = (schema, *schema.get("$defs", {}).values())
+    return frozenset(name for part in parts for name in part.get("properties", ()))
+
+
+def _meant_instead(document: Document, path: JsonPath, properties: frozenset[str]) -> Iterator[JsonPath]:
     """The property that a misspelt one was meant to be, so that it is not reported as missing."""
     if path and path in document.key_offsets:
-        schema: Any = _validator(schema_path()).schema
-        properties = schema["$defs"]["field"]["properties"] | schema["properties"]
         near = nearest(str(path[-1]), properties) if path[-1] not in properties else None
         if near is not None and (*path[:-1], near) not in document.key_offsets:
             yield (*path[:-1], near)

@@ -68,11 +68,11 @@ class SpecObject:
         value = self.value.get(name)
         if value is None or name in self.broken or not isinstance(value, int | float | str):
             return None
-        lowest, highest = limits(name)
+        lowest, highest = bounds = limits(name)
         # Python does not convert very long digits, and such a number is out of range anyway.
         if (not isinstance(value, str) or len(value) <= _LONGEST_INTEGER) and lowest <= int(value) <= highest:
             return int(value)
-        self.report(name, *out_of_range(name, value))
+        self.report(name, *out_of_range(name, value, bounds))
         return None
 
     def versions(self, name: str, absent: Versions) -> Versions:

@@ -107,8 +107,8 @@ def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int
         about = it.field.about if it.field else ""
         named = _named(it)
         if len(named) == 1 and named[0].about:
-            about = f"{about} {named[0].name}: {named[0].about}"
-        name = ", ".join(one.name for one in named) or None
+            about = f"{about} {named[0].label}: {named[0].about}"
+        name = ", ".join(one.label for one in named) or None
         pieces.append(Piece(part, it.path, it.role, it.kind, it.start, it.end, it.value, about.strip(), name))
 
     return walk(cls, data, pos, add)

@@ -12,6 +12,7 @@ from kipgen.reading.rules import (
     message,
     package,
     reading,
+    registers,
     structs,
     tags,
 )
@@ -25,6 +26,7 @@ _MODULES = (
     defaults,
     encodings,
     enums,
+    registers,
     layouts,
     layout_fields,
     layout_structs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipgen.reading.draft import Draft, FieldDraft, SpecPart
-from kipgen.reading.enum_spec import ERROR_CODE, EnumDraft
+from kipgen.reading.enum_spec import ERROR_CODE, EnumDraft, EnumValue
 from kipgen.reading.rules.examples import ALPHA, enum, field_of, spec
 from kipgen.reading.rules.rule import Finding, Folder, enum_rule, field_rule, folder_rule, reading_rule
 
@@ -54,11 +54,15 @@ def enum_order(draft: EnumDraft) -> Iterator[Finding]:
     bad=enum(_OFF, _ON.replace("ON", "OFF")),
 )
 def enum_member_taken(draft: EnumDraft) -> Iterator[Finding]:
-    seen: dict[str, int] = {}
+    seen: dict[str, EnumValue] = {}
     for value, part in zip(draft.spec.values, draft.values, strict=True):
-        first = seen.setdefault(value.name, value.number)
-        if first != value.number:
-            yield Finding(part, f"{value.name} is already the name of {first}; rename one of the two")
+        first = seen.setdefault(value.name, value)
+        if first is value or first.number == value.number:
+            continue
+        text = f"{value.given_name} is already the name of {first.number}"
+        if first.given_name != value.given_name:
+            text = f"{value.given_name} gives the constant {value.name}, as {first.given_name} of {first.number} does"
+        yield Finding(part, f"{text}; rename one of the two")
 
 
 @enum_rule(

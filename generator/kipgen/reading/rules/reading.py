@@ -50,7 +50,7 @@ RULES = (
     ),
     reading_rule(
         "control-character",
-        summary="The text of an about has no control characters except line ends and tabs.",
+        summary="The text of an about, or of a register's column, has no control characters except line ends and tabs.",
         good=spec(more='"about": "One line.\\nAnother one."'),
         bad=spec(more='"about": "Ends here:\\u0000."'),
     ),
