@@ -123,6 +123,8 @@ def test_what_is_not_a_key_is_refused(key: Any, error: type[Exception], text: st
         lambda: ProducerRecord().set_header(key, b""),
         lambda: HeaderSerializers({key: Serializer(bytes, bytes)}),
         lambda: HeaderSerializers({}).set(headers, key, b""),
+        lambda: HeaderSerializers({}).serialize(key, "text"),
+        lambda: HeaderSerializers({}).values({key: b""}),
         lambda: HeaderSerializers({}).headers({key: b""}),
     ):
         with pytest.raises(error, match=f"^{text}"):

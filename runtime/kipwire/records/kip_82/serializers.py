@@ -70,8 +70,10 @@ class HeaderSerializers:
         Raises:
             HeaderValueError: the key's function raised an error or did not give bytes; or the key has no serializer,
                 and the value is not bytes.
+            TypeError: the key is not an int.
+            ValueError: the key is not in 0 to 0xffffffff.
         """
-        one = self.by_key.get(key)
+        one = self.by_key.get(checked_key(key))
         if one is None:
             if not isinstance(value, bytes):
                 raise HeaderValueError(key, f"has no serializer, so its value must be bytes, not {_what(value)}")
@@ -89,8 +91,10 @@ class HeaderSerializers:
 
         Raises:
             HeaderValueError: the key's function raised an error.
+            TypeError: the key is not an int.
+            ValueError: the key is not in 0 to 0xffffffff.
         """
-        one = self.by_key.get(key)
+        one = self.by_key.get(checked_key(key))
         if one is None:
             return data
         try:
@@ -115,7 +119,7 @@ class HeaderSerializers:
             TypeError: the key is not an int.
             ValueError: the key is not in 0 to 0xffffffff.
         """
-        headers[key] = self.serialize(checked_key(key), value)
+        headers[key] = self.serialize(key, value)
 
     def values(self, headers: Mapping[int, bytes]) -> dict[int, Any]:
         """The values of all headers, by key.
@@ -133,7 +137,7 @@ class HeaderSerializers:
             TypeError: a key is not an int.
             ValueError: a key is not in 0 to 0xffffffff.
         """
-        return Headers({key: self.serialize(checked_key(key), value) for key, value in values.items()})
+        return Headers({key: self.serialize(key, value) for key, value in values.items()})
 
 
 def _what(value: object) -> str:
