@@ -178,10 +178,12 @@ class MessageSet(kipwire.Message):
         offset (int64): Offset of the first message.
         timestamp_type (bool): Who set the timestamps: false the producer, true the broker.
         is_transactional (bool): Whether the set is part of a transaction, so that a marker will follow.
-        offset_delta (int32): The next set starts at Offset + offset_delta. It stays when compaction removes messages.
-        max_timestamp (int64): Highest timestamp of the messages, in milliseconds since 1970.
+        offset_delta (int32): The next set starts at Offset + offset_delta, and the producer's next one at Sequence +
+            offset_delta. It stays when compaction removes messages.
+        max_timestamp (int64): Highest timestamp of the messages, in milliseconds since 1970; with the broker's
+            timestamps that of all messages.
         pid (int64): Id of the producer.
-        epoch (int16): Incarnation of the producer; 0 follows 32767.
+        epoch (int16): Incarnation of the producer; 0 follows 32767. Released Kafka gives a new producer id instead.
         sequence (int32): Number of the first message among all of this producer's in the partition; 0 follows
             2147483647.
         messages ([]Message): The messages; nothing says how many, they go on to the end of the set.
