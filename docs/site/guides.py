@@ -33,6 +33,8 @@ ORDER = (
 LANGUAGE_GUIDE = "docs/spec-language.md"
 OF_THE_PROJECT = ("docs/releasing.md",)
 """Pages in the folder of the guides that are for those who work on kipwire."""
+SOURCES = "docs/sources/README.md"
+"""The page that leads to the tables of the source documents, which are beside it."""
 
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(?P<fence>```+).*?^(?P=fence)\s*?$", re.MULTILINE | re.DOTALL)
@@ -71,11 +73,13 @@ def nav_of_guides(contents: Mapping[str, bytes]) -> list[Nav]:
     """
     guides = [path for path in contents if PurePosixPath(path).match("docs/*.md")]
     ordered = sorted(set(guides) - {*START, LANGUAGE_GUIDE, *OF_THE_PROJECT}, key=_rank)
-    listed = {*ordered, *START, LANGUAGE_GUIDE, "README.md"}
+    tables = sorted(path for path in contents if PurePosixPath(path).match("docs/sources/*.md") and path != SOURCES)
+    sources = [path for path in (SOURCES, *tables) if path in contents]
+    listed = {*ordered, *sources, *START, LANGUAGE_GUIDE, "README.md"}
     others = sorted(path for path in contents if path.endswith(".md") and path not in listed)
     nav: list[Nav] = [{"Overview": "README.md"}]
     nav.extend({title_of(path, contents[path]): path} for path in START if path in contents)
-    for name, paths in (("Guides", ordered), ("Project", others)):
+    for name, paths in (("Guides", ordered), ("Source documents", sources), ("Project", others)):
         if paths:
             nav.append({name: [{title_of(path, contents[path]): path} for path in paths]})
     return nav
