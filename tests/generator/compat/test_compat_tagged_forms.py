@@ -111,3 +111,19 @@ def test_a_finding_names_its_places_in_both_files(tmp_path: Path) -> None:
     (found,) = [one for one in compare_texts(tmp_path, spec(old), spec(new, valid="0-4")) if one.severity == "wire"]
     assert (found.was.file, found.was.line) == (str(tmp_path / "old" / "0.json"), 5)
     assert (found.location.file, found.location.line) == (str(tmp_path / "new" / "0.json"), 6)
+
+
+def test_defaults_of_a_tagged_struct_are_its_default(tmp_path: Path) -> None:
+    """Old peers leave out a struct of old defaults, and new peers would read the new ones."""
+
+    def rules(type_: str, **more: Any) -> list[str]:
+        leaf = field_of("Deep", "Down", fields=[field_of("int32", "Leaf")])
+        old = spec(field_of(type_, versions="2+", fields=[leaf], **more), field_of("int8", "Last"))
+        new = old.replace('"Leaf", "type": "int32"', '"Leaf", "type": "int32", "default": "-1"')
+        found = compare_texts(tmp_path / f"{type_}{len(more)}", old, new)
+        return [one.rule.id for one in found]
+
+    assert rules("Inner", **TAGGED) == ["tagged-default-changed"]
+    assert rules("[]Inner", **TAGGED) == ["default-changed"]
+    assert rules("Inner") == ["default-changed"]
+    assert rules("Inner", nullableVersions="2+", default="null", **TAGGED) == ["default-changed"]

@@ -35,6 +35,8 @@ class Pair:
     old: Owner
     new: Owner
     version: int
+    is_left_out: bool = False
+    """Whether all of it is left out of the bytes where every field has its default, as of a tagged struct."""
 
     def change(self, rule: str, name: str, text: str, old: Spot, new: Spot) -> Change:
         """A change of one of the fields."""
@@ -218,7 +220,7 @@ def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Ch
     if was is None or now is None:
         return
     if old.nullable == new.nullable and repr(was.default) != repr(now.default):
-        rule = "default-changed" if new.tag is None else "tagged-default-changed"
+        rule = "default-changed" if new.tag is None and not pair.is_left_out else "tagged-default-changed"
         text = f"default {_default_text(was)} became {_default_text(now)}"
         yield pair.change(rule, new.name, text, *_spots(old, new, "required" if now.is_required else "default"))
     if was.ignorable != now.ignorable:
@@ -258,7 +260,9 @@ def _compare_structs(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Chang
 def _inner_pair(pair: Pair, old: WireItem, new: WireItem) -> Pair:
     struct = _struct(new)
     path = f"{_message(pair)}.{struct.name}" if struct is not None and struct.is_common else f"{pair.path}.{new.name}"
-    return Pair(path, _owner(old), _owner(new), pair.version)
+    is_default = new.type is not None and new.type.is_struct and new.spec.default is not None
+    is_left_out = is_default and (new.tag is not None or pair.is_left_out)
+    return Pair(path, _owner(old), _owner(new), pair.version, is_left_out)
 
 
 def _owner(item: WireItem) -> Owner:

@@ -213,7 +213,8 @@ ALL = (
     ),
     _wire(
         "tagged-default-changed",
-        summary="A tagged field keeps its default: it is left out where it has that value (KIP-482).",
+        summary="A tagged field keeps its default: it is left out where it has that value (KIP-482). So do the fields "
+        "of a tagged struct, whose default they are.",
         breaks="peers leave the field out to send the old default, and the new default is read",
         instead="keep the default, or make a new field with a new tag",
         good=_change(spec(tagged_field(default="0")), spec(tagged_field())),
