@@ -107,7 +107,7 @@ def read(cls, data, offset=0):
     return python_read(cls, data, offset)
 
 
-cdef PyObject* read_message(const Form* form, data, int64_t at, Cursor* cursor) noexcept:
+cdef inline PyObject* read_message(const Form* form, data, int64_t at, Cursor* cursor) noexcept:
     """The message that begins there in bytes; nobody meets it before it is whole."""
     cdef bint was_collecting = pause_collector()
     cdef PyObject* message

@@ -129,11 +129,16 @@ cdef class Codec:
         self.kept = []
 
 
-cdef Codec codec_of(cls):
+cdef inline Codec codec_of(cls):
     """The codec of a message's class, made when first asked for."""
     cdef PyObject* found = lookup(<PyObject*>cls, <PyObject*>"_codec")
     if found != NULL and type_of(found) == <PyTypeObject*>Codec and (<Codec>found).cls is cls:  # not that of a base
         return <Codec>found
+    return first_codec_of(cls)
+
+
+cdef Codec first_codec_of(cls):
+    """The codec of a class that has none yet."""
     from kipwire.description.plan import NoPlanError, plan_of  # the first message alone has to wait for it
 
     try:

@@ -99,7 +99,7 @@ class IntegerCounts:
         Raises:
             ValueError: not every value fits the encoding.
         """
-        form, bits = ENCODINGS[encoding]
+        form, bits = ENCODINGS[encoding].form, ENCODINGS[encoding].bits
         _expect_within(ENCODINGS[encoding].range, (self.minimum, self.maximum), f"does not fit {encoding}")
         if form == "fixed":
             return self.count * (bits // 8)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
 
 MOST_CHARACTERS = 2000
 """Of a path or a reason in an error; what is longer loses its middle."""

@@ -11,9 +11,12 @@ that it cannot handle falls back to the Python methods it replaced. See docs/nat
 from __future__ import annotations
 
 import os
-from types import ModuleType
 
 from kipwire.messages import Message
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
 
 in_use: bool
 """Whether messages are read and written by the kernel."""

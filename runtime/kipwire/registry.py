@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import overload
 
 from kipwire.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError
 from kipwire.messages import content_of
 from kipwire.registry_entry import Entry as Entry  # generated packages take it from here
+from kipwire.tools.typed import overload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,85 +5,28 @@ Everything generic reads the fields, which suffice to read and write a message: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
+from kipwire.lazy import DEFAULT as DEFAULT
+from kipwire.lazy import LazyStruct as LazyStruct
+from kipwire.lazy import UnknownTaggedFields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import uuid
+    from collections.abc import Callable, Iterable
+    from typing import Any, ClassVar, Literal, Self, TypeAlias
 
     from kipwire.enums import NamedNumber
 
     Owner = type["Struct"] | None
     Default = bool | int | float | str | bytes | uuid.UUID | tuple[()] | None
 
-Role = Literal["value", "size", "checksum", "constant", "bits", "presence"]
-T = TypeVar("T")
-
-
-class _Default:
-    """The type of `DEFAULT`."""
-
-    def __repr__(self) -> str:
-        return "<default>"
-
-    def __reduce__(self) -> str:
-        return "DEFAULT"
-
-
-DEFAULT: Any = _Default()
-"""A default that is created for each message: an empty array, or a struct of defaults."""
+Role: TypeAlias = 'Literal["value", "size", "checksum", "constant", "bits", "presence"]'
 FEW = 4
 """Elements from which on it may pay to look for rows of equal shape."""
-Column = Iterable[Any]
+Column: TypeAlias = "Iterable[Any]"
 """The values of neighbours for one attribute."""
-Rows = Iterable[Iterable[Any]]
+Rows: TypeAlias = "Iterable[Iterable[Any]]"
 """The values of neighbours, for each of them by attribute."""
-
-
-class LazyStruct(Generic[T]):
-    """A tagged struct that is made on first use, since most are never sent or read."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self.make = make
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.slot = f"_lazy_{name}"
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: Struct, owner: type) -> T: ...
-    def __get__(self, instance: Struct | None, owner: type) -> Self | T:
-        if instance is None:
-            return self
-        value = getattr(instance, self.slot)
-        if value is DEFAULT:
-            value = self.make()
-            setattr(instance, self.slot, value)
-        return value  # type: ignore[no-any-return]
-
-    def __set__(self, instance: Struct, value: T) -> None:
-        setattr(instance, self.slot, value)
-
-
-class UnknownTaggedFields:
-    """The tagged fields that came with a struct and that its spec does not know, by tag; made when asked for."""
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: Struct, owner: type) -> dict[int, bytes]: ...
-    def __get__(self, instance: Struct | None, owner: type) -> Self | dict[int, bytes]:
-        if instance is None:
-            return self
-        fields = instance._unknown_tagged_fields
-        if fields is None:
-            fields = instance._unknown_tagged_fields = {}
-        return fields
-
-    def __set__(self, instance: Struct, value: dict[int, bytes]) -> None:
-        instance._unknown_tagged_fields = value
 
 
 class _DeclaredTags:
@@ -305,32 +248,35 @@ class Struct:
     __slots__ = ("_unknown_tagged_fields",)
     __hash__ = None  # type: ignore[assignment]
 
-    FIELDS: ClassVar[tuple[Field, ...]]
-    """The fields of this version in the order of the spec; of record formats also what is computed."""
-    ATTRIBUTES: ClassVar[tuple[Field, ...]]
-    """Those of `FIELDS` that are attributes."""
-    _plan: ClassVar[Any]
-    """The `kipwire.description.plan` of the class, once somebody asked for it."""
-    FLEXIBLE: ClassVar[bool] = False
-    """Whether the version is flexible (KIP-482): compact lengths, and a tag section after the fields."""
-    OTHER_TAGS: ClassVar[frozenset[int]] = frozenset()
-    """The tags that only other versions have fields for; they are errors here, not unknown tags."""
-    DECLARED_TAGS = _DeclaredTags()
-    """The tags that any version has fields for."""
-
-    _equal_elements: ClassVar[Any] = None
-    """The `kipwire.codec.equal_elements.EqualElements` of the class, made with its first long array."""
-    _least_alike: ClassVar[int] = 2**31
-    """The shortest array whose elements are looked at for equal ones: not any, where a class has no `_fill`."""
-    _unknown_tagged_fields: dict[int, bytes] | None
-
     if TYPE_CHECKING:
+        FIELDS: ClassVar[tuple[Field, ...]]
+        """The fields of this version in the order of the spec; of record formats also what is computed."""
+        ATTRIBUTES: ClassVar[tuple[Field, ...]]
+        """Those of `FIELDS` that are attributes."""
+        FLEXIBLE: ClassVar[bool]
+        """Whether the version is flexible (KIP-482): compact lengths, and a tag section after the fields."""
+        OTHER_TAGS: ClassVar[frozenset[int]]
+        """The tags that only other versions have fields for; they are errors here, not unknown tags."""
+        _plan: ClassVar[Any]
+        """The `kipwire.description.plan` of the class, once somebody asked for it."""
+        _equal_elements: ClassVar[Any]
+        """The `kipwire.codec.equal_elements.EqualElements` of the class, made with its first long array."""
+        _least_alike: ClassVar[int]
+        """The shortest array whose elements are looked at for equal ones: not any, where a class has no `_fill`."""
+        _unknown_tagged_fields: dict[int, bytes] | None
         _read: ClassVar[Callable[..., int]]
         """Sets every slot from the bytes at a position; gives the position after them."""
         _write: ClassVar[Callable[..., None]]
         """Appends the bytes to a list, part by part."""
         _fill: ClassVar[Callable[..., None]]
         """Sets every slot of new instances, from columns of values or, of a fixed width, from rows of them."""
+
+    FLEXIBLE = False
+    OTHER_TAGS = frozenset()
+    DECLARED_TAGS = _DeclaredTags()
+    """The tags that any version has fields for."""
+    _equal_elements = None
+    _least_alike = 2**31
 
     def __init_subclass__(cls) -> None:
         """Give a generated class its attributes, with their types for `typing.get_type_hints`."""
@@ -344,8 +290,7 @@ class Struct:
             cls._least_alike = FEW
         if "__init__" in vars(cls):
             types = vars(cls)["__init__"].__annotations__
-            attributes = {name: types[name] for name in types if name != "return"}
-            cls.__annotations__ = attributes | vars(cls).get("__annotations__", {})
+            cls.__annotations__ = {name: types[name] for name in types if name != "return"}
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         """Read one field of the tag section; the position after it, or None if the tag is unknown."""
@@ -391,15 +336,16 @@ class Root(Struct):
 
     __slots__ = ()
 
-    NAME: ClassVar[str]
-    """The message's name in its spec."""
-    TYPE: ClassVar[str]
-    """The spec's `type`, such as `request`."""
-    API_KEY: ClassVar[Any]
-    """An int; None where the spec has none."""
-    HEADER_VERSION: ClassVar[Any]
-    """An int, of requests and responses only: the version of the header before them."""
-    VERSION: ClassVar[int]
-    MIN_VERSION: ClassVar[int]
-    """The lowest version of this message that there is a class for."""
-    MAX_VERSION: ClassVar[int]
+    if TYPE_CHECKING:
+        NAME: ClassVar[str]
+        """The message's name in its spec."""
+        TYPE: ClassVar[str]
+        """The spec's `type`, such as `request`."""
+        API_KEY: ClassVar[Any]
+        """An int; None where the spec has none."""
+        HEADER_VERSION: ClassVar[Any]
+        """An int, of requests and responses only: the version of the header before them."""
+        VERSION: ClassVar[int]
+        MIN_VERSION: ClassVar[int]
+        """The lowest version of this message that there is a class for."""
+        MAX_VERSION: ClassVar[int]

@@ -6,34 +6,53 @@ against it. A new type begins here.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
 
-Kind = Literal["bool", "integer", "float", "uuid", "text", "blob"]
+Kind: TypeAlias = 'Literal["bool", "integer", "float", "uuid", "text", "blob"]'
 
 
-class Type(NamedTuple):
-    """A primitive type of the spec language."""
+class Type:
+    """A primitive type of the spec language; there is one object for each."""
 
-    name: str
-    """Its name in specs."""
-    kind: Kind
-    """What its values are in Python: `text` is a str, `blob` is bytes, the others are as they say."""
-    code: str
-    """The code of its fixed form in the format of the `struct` module; "" where its width varies."""
-    width: int
-    """Bytes of its fixed form; 0 where its width varies."""
-    signed: bool
-    """Whether an integer has a sign."""
-    encodable: bool
-    """Whether it may have a KIP-625 `encoding`."""
-    nullable: bool
-    """Whether a value may be null."""
-    annotation: str
-    """The Python type of its values, as generated code writes it."""
-    default: str
-    """The default of a field that gives none, as a Python expression."""
-    arrow: str
-    """The type of its Arrow column, as `pyarrow.type_for_alias` knows it; `binary16` is that of 16 bytes."""
+    __slots__ = (
+        "annotation", "arrow", "code", "default", "encodable", "kind", "name", "nullable", "signed", "width",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        kind: Kind,
+        code: str,
+        width: int,
+        signed: bool,
+        encodable: bool,
+        nullable: bool,
+        annotation: str,
+        default: str,
+        arrow: str,
+    ) -> None:
+        self.name = name
+        """Its name in specs."""
+        self.kind = kind
+        """What its values are in Python: `text` is a str, `blob` is bytes, the others are as they say."""
+        self.code = code
+        """The code of its fixed form in the format of the `struct` module; "" where its width varies."""
+        self.width = width
+        """Bytes of its fixed form; 0 where its width varies."""
+        self.signed = signed
+        """Whether an integer has a sign."""
+        self.encodable = encodable
+        """Whether it may have a KIP-625 `encoding`."""
+        self.nullable = nullable
+        """Whether a value may be null."""
+        self.annotation = annotation
+        """The Python type of its values, as generated code writes it."""
+        self.default = default
+        """The default of a field that gives none, as a Python expression."""
+        self.arrow = arrow
+        """The type of its Arrow column, as `pyarrow.type_for_alias` knows it; `binary16` is that of 16 bytes."""
 
     @property
     def bits(self) -> int:
@@ -70,13 +89,22 @@ KINDS: dict[str, Kind | Literal["struct"]] = {row.name: row.kind for row in TYPE
 """What the values of a type are, by its name; a name that is not here is that of a struct."""
 
 
-class Encoding(NamedTuple):
+class Encoding:
     """How an integer is written (KIP-625)."""
 
-    form: Literal["fixed", "packed", "upacked"]
-    """Of a fixed width, a zigzag varint, or a varint of the two's complement pattern."""
-    bits: int
-    """The width of the values it can carry: 16, 32 or 64."""
+    __slots__ = ("bits", "form")
+
+    def __init__(self, form: Literal["fixed", "packed", "upacked"], bits: int) -> None:
+        self.form = form
+        """Of a fixed width, a zigzag varint, or a varint of the two's complement pattern."""
+        self.bits = bits
+        """The width of the values it can carry: 16, 32 or 64."""
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other) if isinstance(other, Encoding) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
     @property
     def range(self) -> tuple[int, int]:

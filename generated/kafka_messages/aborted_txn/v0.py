@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["AbortedTxn"]
 
@@ -28,8 +31,8 @@ class AbortedTxn(kipwire.Message):
 
     NAME = "AbortedTxn"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_string_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["AccessControlEntryRecord"]
 
@@ -41,8 +44,8 @@ class AccessControlEntryRecord(kipwire.FlexibleMessage):
 
     NAME = "AccessControlEntryRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 18
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 18
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

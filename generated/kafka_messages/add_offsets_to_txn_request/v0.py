@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..add_offsets_to_txn_response import v0 as _partner
 
 __all__ = ["AddOffsetsToTxnRequest"]
@@ -34,13 +36,12 @@ class AddOffsetsToTxnRequest(kipwire.Message):
 
     NAME = "AddOffsetsToTxnRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 25
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AddOffsetsToTxnResponse]]
+    API_KEY: ClassVar[int] = 25
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.AddOffsetsToTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..add_offsets_to_txn_response import v1 as _partner
 
 __all__ = ["AddOffsetsToTxnRequest"]
@@ -20,6 +21,6 @@ class AddOffsetsToTxnRequest(v0.AddOffsetsToTxnRequest):
     __slots__ = ()
     __doc__ = v0.AddOffsetsToTxnRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AddOffsetsToTxnResponse]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.AddOffsetsToTxnResponse]]

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..add_offsets_to_txn_request import v3 as _partner
 
 __all__ = ["AddOffsetsToTxnResponse"]
@@ -31,13 +33,12 @@ class AddOffsetsToTxnResponse(kipwire.FlexibleMessage):
 
     NAME = "AddOffsetsToTxnResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 25
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AddOffsetsToTxnRequest]]
+    API_KEY: ClassVar[int] = 25
+    VERSION = 3
+    REQUEST: ClassVar[type[_partner.AddOffsetsToTxnRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

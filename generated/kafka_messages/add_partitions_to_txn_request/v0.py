@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..add_partitions_to_txn_response import v0 as _partner
 
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnRequest"]
@@ -78,13 +80,12 @@ class AddPartitionsToTxnRequest(kipwire.Message):
 
     NAME = "AddPartitionsToTxnRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 24
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AddPartitionsToTxnResponse]]
+    API_KEY: ClassVar[int] = 24
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.AddPartitionsToTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field(
             "v3_and_below_transactional_id",

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import AddPartitionsToTxnTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..add_partitions_to_txn_response import v1 as _partner
 
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnRequest"]
@@ -21,6 +22,6 @@ class AddPartitionsToTxnRequest(v0.AddPartitionsToTxnRequest):
     __slots__ = ()
     __doc__ = v0.AddPartitionsToTxnRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AddPartitionsToTxnResponse]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.AddPartitionsToTxnResponse]]

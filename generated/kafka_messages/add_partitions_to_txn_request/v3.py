@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, enco
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..add_partitions_to_txn_response import v3 as _partner
 
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnRequest"]
@@ -89,13 +91,12 @@ class AddPartitionsToTxnRequest(kipwire.FlexibleMessage):
 
     NAME = "AddPartitionsToTxnRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 24
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AddPartitionsToTxnResponse]]
+    API_KEY: ClassVar[int] = 24
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.AddPartitionsToTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field(
             "v3_and_below_transactional_id",

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v4
 from .v4 import AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..add_partitions_to_txn_response import v5 as _partner
 
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnTransaction", "AddPartitionsToTxnRequest"]
@@ -21,6 +22,6 @@ class AddPartitionsToTxnRequest(v4.AddPartitionsToTxnRequest):
     __slots__ = ()
     __doc__ = v4.AddPartitionsToTxnRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AddPartitionsToTxnResponse]]
+    VERSION = 5
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.AddPartitionsToTxnResponse]]

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v4
 from .v4 import AddPartitionsToTxnPartitionResult, AddPartitionsToTxnTopicResult, AddPartitionsToTxnResult
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..add_partitions_to_txn_request import v5 as _partner
 
 __all__ = [
@@ -26,6 +27,6 @@ class AddPartitionsToTxnResponse(v4.AddPartitionsToTxnResponse):
     __slots__ = ()
     __doc__ = v4.AddPartitionsToTxnResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AddPartitionsToTxnRequest]]
+    VERSION = 5
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.AddPartitionsToTxnRequest]]

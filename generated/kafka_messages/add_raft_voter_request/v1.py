@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, rea
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..add_raft_voter_response import v1 as _partner
 
 __all__ = ["Listener", "AddRaftVoterRequest"]
@@ -105,13 +107,12 @@ class AddRaftVoterRequest(kipwire.FlexibleMessage):
 
     NAME = "AddRaftVoterRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 80
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AddRaftVoterResponse]]
+    API_KEY: ClassVar[int] = 80
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.AddRaftVoterResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

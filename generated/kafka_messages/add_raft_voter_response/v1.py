@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..add_raft_voter_request import v1 as _partner
 
 __all__ = ["AddRaftVoterResponse"]
@@ -20,6 +21,6 @@ class AddRaftVoterResponse(v0.AddRaftVoterResponse):
     __slots__ = ()
     __doc__ = v0.AddRaftVoterResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AddRaftVoterRequest]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.AddRaftVoterRequest]]

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..allocate_producer_ids_response import v0 as _partner
 
 __all__ = ["AllocateProducerIdsRequest"]
@@ -30,13 +32,12 @@ class AllocateProducerIdsRequest(kipwire.FlexibleMessage):
 
     NAME = "AllocateProducerIdsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 67
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AllocateProducerIdsResponse]]
+    API_KEY: ClassVar[int] = 67
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.AllocateProducerIdsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, rea
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_client_quotas_response import v1 as _partner
 
 __all__ = ["EntityData", "OpData", "EntryData", "AlterClientQuotasRequest"]
@@ -177,13 +179,12 @@ class AlterClientQuotasRequest(kipwire.FlexibleMessage):
 
     NAME = "AlterClientQuotasRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 49
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AlterClientQuotasResponse]]
+    API_KEY: ClassVar[int] = 49
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.AlterClientQuotasResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),

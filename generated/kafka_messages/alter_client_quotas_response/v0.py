@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_client_quotas_request import v0 as _partner
 
 __all__ = ["EntityData", "EntryData", "AlterClientQuotasResponse"]
@@ -132,13 +134,12 @@ class AlterClientQuotasResponse(kipwire.Message):
 
     NAME = "AlterClientQuotasResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 49
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AlterClientQuotasRequest]]
+    API_KEY: ClassVar[int] = 49
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.AlterClientQuotasRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_h, pack_i, read_strin
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_client_quotas_request import v1 as _partner
 
 __all__ = ["EntityData", "EntryData", "AlterClientQuotasResponse"]
@@ -144,13 +146,12 @@ class AlterClientQuotasResponse(kipwire.FlexibleMessage):
 
     NAME = "AlterClientQuotasResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 49
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AlterClientQuotasRequest]]
+    API_KEY: ClassVar[int] = 49
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.AlterClientQuotasRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData),

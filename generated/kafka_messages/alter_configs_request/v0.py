@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, pack_B, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_configs_response import v0 as _partner
 
 __all__ = ["AlterableConfig", "AlterConfigsResource", "AlterConfigsRequest"]
@@ -129,13 +131,12 @@ class AlterConfigsRequest(kipwire.Message):
 
     NAME = "AlterConfigsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 33
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AlterConfigsResponse]]
+    API_KEY: ClassVar[int] = 33
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.AlterConfigsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),

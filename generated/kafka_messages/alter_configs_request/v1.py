@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import AlterableConfig, AlterConfigsResource
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_configs_response import v1 as _partner
 
 __all__ = ["AlterableConfig", "AlterConfigsResource", "AlterConfigsRequest"]
@@ -21,6 +22,6 @@ class AlterConfigsRequest(v0.AlterConfigsRequest):
     __slots__ = ()
     __doc__ = v0.AlterConfigsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AlterConfigsResponse]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.AlterConfigsResponse]]

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import AlterConfigsResourceResponse
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_configs_request import v1 as _partner
 
 __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
@@ -21,6 +22,6 @@ class AlterConfigsResponse(v0.AlterConfigsResponse):
     __slots__ = ()
     __doc__ = v0.AlterConfigsResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AlterConfigsRequest]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.AlterConfigsRequest]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, pack_h, pack_i, re
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_configs_request import v2 as _partner
 
 __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
@@ -103,13 +105,12 @@ class AlterConfigsResponse(kipwire.FlexibleMessage):
 
     NAME = "AlterConfigsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 33
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AlterConfigsRequest]]
+    API_KEY: ClassVar[int] = 33
+    VERSION = 2
+    REQUEST: ClassVar[type[_partner.AlterConfigsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("responses", "Responses", "[]AlterConfigsResourceResponse", struct=AlterConfigsResourceResponse),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, rea
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_partition_reassignments_request import v1 as _partner
 
 __all__ = ["ReassignablePartitionResponse", "ReassignableTopicResponse", "AlterPartitionReassignmentsResponse"]
@@ -135,13 +137,12 @@ class AlterPartitionReassignmentsResponse(kipwire.FlexibleMessage):
 
     NAME = "AlterPartitionReassignmentsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 45
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AlterPartitionReassignmentsRequest]]
+    API_KEY: ClassVar[int] = 45
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.AlterPartitionReassignmentsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(

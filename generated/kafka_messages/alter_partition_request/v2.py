@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read
 from kipwire.codec.wire import write_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_partition_response import v2 as _partner
 
 __all__ = ["PartitionData", "TopicData", "AlterPartitionRequest"]
@@ -149,13 +151,12 @@ class AlterPartitionRequest(kipwire.FlexibleMessage):
 
     NAME = "AlterPartitionRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 56
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AlterPartitionResponse]]
+    API_KEY: ClassVar[int] = 56
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.AlterPartitionResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),

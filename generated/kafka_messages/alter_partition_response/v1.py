@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, enco
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_partition_request import v1 as _partner
 
 __all__ = ["PartitionData", "TopicData", "AlterPartitionResponse"]
@@ -160,13 +162,12 @@ class AlterPartitionResponse(kipwire.FlexibleMessage):
 
     NAME = "AlterPartitionResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 56
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AlterPartitionRequest]]
+    API_KEY: ClassVar[int] = 56
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.AlterPartitionRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import PartitionData, TopicData
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_partition_request import v3 as _partner
 
 __all__ = ["PartitionData", "TopicData", "AlterPartitionResponse"]
@@ -21,6 +22,6 @@ class AlterPartitionResponse(v2.AlterPartitionResponse):
     __slots__ = ()
     __doc__ = v2.AlterPartitionResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AlterPartitionRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.AlterPartitionRequest]]

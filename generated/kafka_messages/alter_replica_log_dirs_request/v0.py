@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_replica_log_dirs_response import v0 as _partner
 
 __all__ = ["AlterReplicaLogDirTopic", "AlterReplicaLogDir", "AlterReplicaLogDirsRequest"]
@@ -107,13 +108,12 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
 
     NAME = "AlterReplicaLogDirsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 34
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AlterReplicaLogDirsResponse]]
+    API_KEY: ClassVar[int] = 34
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.AlterReplicaLogDirsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", struct=AlterReplicaLogDir),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_share_group_offsets_response import v0 as _partner
 
 __all__ = [
@@ -120,13 +122,12 @@ class AlterShareGroupOffsetsRequest(kipwire.FlexibleMessage):
 
     NAME = "AlterShareGroupOffsetsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 91
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AlterShareGroupOffsetsResponse]]
+    API_KEY: ClassVar[int] = 91
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.AlterShareGroupOffsetsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_user_scram_credentials_response import v0 as _partner
 
 __all__ = ["ScramCredentialDeletion", "ScramCredentialUpsertion", "AlterUserScramCredentialsRequest"]
@@ -180,13 +182,12 @@ class AlterUserScramCredentialsRequest(kipwire.FlexibleMessage):
 
     NAME = "AlterUserScramCredentialsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 51
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AlterUserScramCredentialsResponse]]
+    API_KEY: ClassVar[int] = 51
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.AlterUserScramCredentialsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("deletions", "Deletions", "[]ScramCredentialDeletion", struct=ScramCredentialDeletion),
         kipwire.Field("upsertions", "Upsertions", "[]ScramCredentialUpsertion", struct=ScramCredentialUpsertion),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_h, pack_i, read_strin
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..alter_user_scram_credentials_request import v0 as _partner
 
 __all__ = ["AlterUserScramCredentialsResult", "AlterUserScramCredentialsResponse"]
@@ -95,13 +97,12 @@ class AlterUserScramCredentialsResponse(kipwire.FlexibleMessage):
 
     NAME = "AlterUserScramCredentialsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 51
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AlterUserScramCredentialsRequest]]
+    API_KEY: ClassVar[int] = 51
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.AlterUserScramCredentialsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(

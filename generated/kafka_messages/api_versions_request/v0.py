@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..api_versions_response import v0 as _partner
 
 __all__ = ["ApiVersionsRequest"]
@@ -20,13 +21,12 @@ class ApiVersionsRequest(kipwire.Message):
 
     NAME = "ApiVersionsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 18
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ApiVersionsResponse]]
+    API_KEY: ClassVar[int] = 18
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.ApiVersionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..api_versions_response import v3 as _partner
 
 __all__ = ["ApiVersionsRequest"]
@@ -26,13 +27,12 @@ class ApiVersionsRequest(kipwire.FlexibleMessage):
 
     NAME = "ApiVersionsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 18
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ApiVersionsResponse]]
+    API_KEY: ClassVar[int] = 18
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.ApiVersionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("client_software_name", "ClientSoftwareName", "string", default="", ignorable=True),
         kipwire.Field("client_software_version", "ClientSoftwareVersion", "string", default="", ignorable=True),

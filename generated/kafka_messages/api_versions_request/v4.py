@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v3
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..api_versions_response import v4 as _partner
 
 __all__ = ["ApiVersionsRequest"]
@@ -20,6 +21,6 @@ class ApiVersionsRequest(v3.ApiVersionsRequest):
     __slots__ = ()
     __doc__ = v3.ApiVersionsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ApiVersionsResponse]]
+    VERSION = 4
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.ApiVersionsResponse]]

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import pack_h
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..api_versions_request import v0 as _partner
 
 __all__ = ["ApiVersion", "ApiVersionsResponse"]
@@ -69,13 +71,12 @@ class ApiVersionsResponse(kipwire.Message):
 
     NAME = "ApiVersionsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 18
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ApiVersionsRequest]]
+    API_KEY: ClassVar[int] = 18
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.ApiVersionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, unpack_q, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..api_versions_request import v3 as _partner
 
 __all__ = ["ApiVersion", "SupportedFeatureKey", "FinalizedFeatureKey", "ApiVersionsResponse"]
@@ -185,13 +187,12 @@ class ApiVersionsResponse(kipwire.FlexibleMessage):
 
     NAME = "ApiVersionsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 18
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ApiVersionsRequest]]
+    API_KEY: ClassVar[int] = 18
+    VERSION = 3
+    REQUEST: ClassVar[type[_partner.ApiVersionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion),

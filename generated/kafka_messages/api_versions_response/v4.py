@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v3
 from .v3 import ApiVersion, SupportedFeatureKey, FinalizedFeatureKey
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..api_versions_request import v4 as _partner
 
 __all__ = ["ApiVersion", "SupportedFeatureKey", "FinalizedFeatureKey", "ApiVersionsResponse"]
@@ -21,6 +22,6 @@ class ApiVersionsResponse(v3.ApiVersionsResponse):
     __slots__ = ()
     __doc__ = v3.ApiVersionsResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ApiVersionsRequest]]
+    VERSION = 4
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.ApiVersionsRequest]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..assign_replicas_to_dirs_response import v0 as _partner
 
 __all__ = ["PartitionData", "TopicData", "DirectoryData", "AssignReplicasToDirsRequest"]
@@ -136,13 +138,12 @@ class AssignReplicasToDirsRequest(kipwire.FlexibleMessage):
 
     NAME = "AssignReplicasToDirsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 73
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.AssignReplicasToDirsResponse]]
+    API_KEY: ClassVar[int] = 73
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.AssignReplicasToDirsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),

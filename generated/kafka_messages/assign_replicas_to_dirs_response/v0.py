@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..assign_replicas_to_dirs_request import v0 as _partner
 
 __all__ = ["PartitionData", "TopicData", "DirectoryData", "AssignReplicasToDirsResponse"]
@@ -141,13 +143,12 @@ class AssignReplicasToDirsResponse(kipwire.FlexibleMessage):
 
     NAME = "AssignReplicasToDirsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 73
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.AssignReplicasToDirsRequest]]
+    API_KEY: ClassVar[int] = 73
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.AssignReplicasToDirsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..begin_quorum_epoch_response import v0 as _partner
 
 __all__ = ["PartitionData", "TopicData", "BeginQuorumEpochRequest"]
@@ -106,13 +108,12 @@ class BeginQuorumEpochRequest(kipwire.Message):
 
     NAME = "BeginQuorumEpochRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 53
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.BeginQuorumEpochResponse]]
+    API_KEY: ClassVar[int] = 53
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.BeginQuorumEpochResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
         kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),

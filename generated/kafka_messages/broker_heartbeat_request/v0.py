@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..broker_heartbeat_response import v0 as _partner
 
 __all__ = ["BrokerHeartbeatRequest"]
@@ -36,13 +38,12 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
 
     NAME = "BrokerHeartbeatRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 63
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.BrokerHeartbeatResponse]]
+    API_KEY: ClassVar[int] = 63
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.BrokerHeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     OTHER_TAGS = frozenset({0, 1})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),

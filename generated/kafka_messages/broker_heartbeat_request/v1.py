@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, is_empt
 from kipwire.codec.wire import tag_section, write_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..broker_heartbeat_response import v1 as _partner
 
 __all__ = ["BrokerHeartbeatRequest"]
@@ -42,13 +44,12 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
 
     NAME = "BrokerHeartbeatRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 63
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.BrokerHeartbeatResponse]]
+    API_KEY: ClassVar[int] = 63
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.BrokerHeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     OTHER_TAGS = frozenset({1})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),

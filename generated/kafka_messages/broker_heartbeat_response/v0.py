@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..broker_heartbeat_request import v0 as _partner
 
 __all__ = ["BrokerHeartbeatResponse"]
@@ -34,13 +36,12 @@ class BrokerHeartbeatResponse(kipwire.FlexibleMessage):
 
     NAME = "BrokerHeartbeatResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 63
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.BrokerHeartbeatRequest]]
+    API_KEY: ClassVar[int] = 63
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.BrokerHeartbeatRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

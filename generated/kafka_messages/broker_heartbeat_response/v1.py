@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..broker_heartbeat_request import v1 as _partner
 
 __all__ = ["BrokerHeartbeatResponse"]
@@ -20,6 +21,6 @@ class BrokerHeartbeatResponse(v0.BrokerHeartbeatResponse):
     __slots__ = ()
     __doc__ = v0.BrokerHeartbeatResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.BrokerHeartbeatRequest]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.BrokerHeartbeatRequest]]

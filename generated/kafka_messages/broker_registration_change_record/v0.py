@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import pack_b, read_tag_section, tag_section, unpack_b
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["BrokerRegistrationChangeRecord"]
 
@@ -27,8 +30,8 @@ class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
 
     NAME = "BrokerRegistrationChangeRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 17
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 17
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 3
     OTHER_TAGS = frozenset({1, 2, 3})

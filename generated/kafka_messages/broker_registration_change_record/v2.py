@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -12,6 +11,10 @@ from kipwire.codec.uuids import read_uuids, write_uuids
 from kipwire.codec.wire import ONE_BYTE, as_list, is_empty, pack_b, read_size, read_tag_section, tag_section, unpack_b
 from kipwire.codec.wire import write_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["BrokerRegistrationChangeRecord"]
 
@@ -35,8 +38,8 @@ class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
 
     NAME = "BrokerRegistrationChangeRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 17
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[int] = 17
+    VERSION = 2
     MIN_VERSION = 0
     MAX_VERSION = 3
     OTHER_TAGS = frozenset({3})

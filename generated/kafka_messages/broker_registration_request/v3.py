@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..broker_registration_response import v3 as _partner
 
 __all__ = ["Listener", "Feature", "BrokerRegistrationRequest"]
@@ -165,13 +167,12 @@ class BrokerRegistrationRequest(kipwire.FlexibleMessage):
 
     NAME = "BrokerRegistrationRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 62
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.BrokerRegistrationResponse]]
+    API_KEY: ClassVar[int] = 62
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.BrokerRegistrationResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("cluster_id", "ClusterId", "string", default=""),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v3
 from .v3 import Listener, Feature
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..broker_registration_response import v4 as _partner
 
 __all__ = ["Listener", "Feature", "BrokerRegistrationRequest"]
@@ -21,6 +22,6 @@ class BrokerRegistrationRequest(v3.BrokerRegistrationRequest):
     __slots__ = ()
     __doc__ = v3.BrokerRegistrationRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.BrokerRegistrationResponse]]
+    VERSION = 4
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.BrokerRegistrationResponse]]

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..broker_registration_request import v2 as _partner
 
 __all__ = ["BrokerRegistrationResponse"]
@@ -20,6 +21,6 @@ class BrokerRegistrationResponse(v0.BrokerRegistrationResponse):
     __slots__ = ()
     __doc__ = v0.BrokerRegistrationResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.BrokerRegistrationRequest]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.BrokerRegistrationRequest]]

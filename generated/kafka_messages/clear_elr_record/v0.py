@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ClearElrRecord"]
 
@@ -21,8 +23,8 @@ class ClearElrRecord(kipwire.FlexibleMessage):
 
     NAME = "ClearElrRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 28
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 28
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),)

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["EntityData", "ClientQuotaRecord"]
 
@@ -92,8 +95,8 @@ class ClientQuotaRecord(kipwire.FlexibleMessage):
 
     NAME = "ClientQuotaRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 14
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 14
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

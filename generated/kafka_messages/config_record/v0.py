@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_string_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ConfigRecord"]
 
@@ -28,8 +31,8 @@ class ConfigRecord(kipwire.FlexibleMessage):
 
     NAME = "ConfigRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 4
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 4
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,6 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, is_empty, read_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TopicPartitions", "ConsumerGroupCurrentMemberAssignmentValue"]
 
@@ -124,8 +127,8 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
 
     NAME = "ConsumerGroupCurrentMemberAssignmentValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 8
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 8
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

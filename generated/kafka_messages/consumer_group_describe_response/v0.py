@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -15,7 +14,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, enco
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..consumer_group_describe_request import v0 as _partner
 
 __all__ = ["TopicPartitions", "Assignment", "Member", "DescribedGroup", "ConsumerGroupDescribeResponse"]
@@ -393,13 +395,12 @@ class ConsumerGroupDescribeResponse(kipwire.FlexibleMessage):
 
     NAME = "ConsumerGroupDescribeResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 69
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ConsumerGroupDescribeRequest]]
+    API_KEY: ClassVar[int] = 69
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.ConsumerGroupDescribeRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),

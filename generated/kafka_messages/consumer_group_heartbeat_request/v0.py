@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, enco
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..consumer_group_heartbeat_response import v0 as _partner
 
 __all__ = ["TopicPartitions", "ConsumerGroupHeartbeatRequest"]
@@ -89,13 +91,12 @@ class ConsumerGroupHeartbeatRequest(kipwire.FlexibleMessage):
 
     NAME = "ConsumerGroupHeartbeatRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 68
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ConsumerGroupHeartbeatResponse]]
+    API_KEY: ClassVar[int] = 68
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.ConsumerGroupHeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("member_id", "MemberId", "string", default=""),

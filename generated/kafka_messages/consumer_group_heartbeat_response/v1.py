@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import TopicPartitions, Assignment
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..consumer_group_heartbeat_request import v1 as _partner
 
 __all__ = ["TopicPartitions", "Assignment", "ConsumerGroupHeartbeatResponse"]
@@ -21,6 +22,6 @@ class ConsumerGroupHeartbeatResponse(v0.ConsumerGroupHeartbeatResponse):
     __slots__ = ()
     __doc__ = v0.ConsumerGroupHeartbeatResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ConsumerGroupHeartbeatRequest]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.ConsumerGroupHeartbeatRequest]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
@@ -12,6 +11,10 @@ from kipwire.codec.arrays import write_compact_texts, write_struct
 from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_i, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ClassicProtocol", "ClassicMemberMetadata", "ConsumerGroupMemberMetadataValue"]
 
@@ -131,8 +134,8 @@ class ConsumerGroupMemberMetadataValue(kipwire.FlexibleMessage):
 
     NAME = "ConsumerGroupMemberMetadataValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 5
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 5
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

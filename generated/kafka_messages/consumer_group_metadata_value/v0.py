@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import pack_q, read_tag_section, tag_section, unpack_q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ConsumerGroupMetadataValue"]
 
@@ -27,8 +30,8 @@ class ConsumerGroupMetadataValue(kipwire.FlexibleMessage):
 
     NAME = "ConsumerGroupMetadataValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 3
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 3
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,6 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["PartitionMetadata", "TopicMetadata", "ConsumerGroupPartitionMetadataValue"]
 
@@ -121,8 +124,8 @@ class ConsumerGroupPartitionMetadataValue(kipwire.FlexibleMessage):
 
     NAME = "ConsumerGroupPartitionMetadataValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 4
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 4
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (kipwire.Field("topics", "Topics", "[]TopicMetadata", struct=TopicMetadata),)

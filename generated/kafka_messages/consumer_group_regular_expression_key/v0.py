@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ConsumerGroupRegularExpressionKey"]
 
@@ -21,8 +23,8 @@ class ConsumerGroupRegularExpressionKey(kipwire.Message):
 
     NAME = "ConsumerGroupRegularExpressionKey"
     TYPE = "coordinator-key"
-    API_KEY: typing.ClassVar[int] = 16
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 16
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ConsumerGroupRegularExpressionValue"]
 
@@ -29,8 +32,8 @@ class ConsumerGroupRegularExpressionValue(kipwire.FlexibleMessage):
 
     NAME = "ConsumerGroupRegularExpressionValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 16
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 16
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

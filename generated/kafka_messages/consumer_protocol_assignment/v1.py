@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import TopicPartition
 
@@ -15,4 +13,4 @@ class ConsumerProtocolAssignment(v0.ConsumerProtocolAssignment):
     __slots__ = ()
     __doc__ = v0.ConsumerProtocolAssignment.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
+    VERSION = 1

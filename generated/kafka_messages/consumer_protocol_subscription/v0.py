@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_texts, write_texts
 from kipwire.codec.wire import as_bytes, pack_i, unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ConsumerProtocolSubscription"]
 
@@ -25,8 +27,8 @@ class ConsumerProtocolSubscription(kipwire.Message):
 
     NAME = "ConsumerProtocolSubscription"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 3
     FIELDS = (

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, read_texts, write_structs, write_texts
 from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text, pack_h, pack_i, unpack_h
 from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TopicPartition", "ConsumerProtocolSubscription"]
 
@@ -77,8 +80,8 @@ class ConsumerProtocolSubscription(kipwire.Message):
 
     NAME = "ConsumerProtocolSubscription"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 3
+    API_KEY: ClassVar[None] = None
+    VERSION = 3
     MIN_VERSION = 0
     MAX_VERSION = 3
     FIELDS = (

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import pack_i, unpack_i
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..controlled_shutdown_response import v0 as _partner
 
 __all__ = ["ControlledShutdownRequest"]
@@ -25,13 +26,12 @@ class ControlledShutdownRequest(kipwire.Message):
 
     NAME = "ControlledShutdownRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 7
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ControlledShutdownResponse]]
+    API_KEY: ClassVar[int] = 7
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.ControlledShutdownResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..controlled_shutdown_response import v2 as _partner
 
 __all__ = ["ControlledShutdownRequest"]
@@ -30,13 +32,12 @@ class ControlledShutdownRequest(kipwire.Message):
 
     NAME = "ControlledShutdownRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 7
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ControlledShutdownResponse]]
+    API_KEY: ClassVar[int] = 7
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.ControlledShutdownResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1, ignorable=True),

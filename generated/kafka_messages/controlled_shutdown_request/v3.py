@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..controlled_shutdown_response import v3 as _partner
 
 __all__ = ["ControlledShutdownRequest"]
@@ -31,13 +33,12 @@ class ControlledShutdownRequest(kipwire.FlexibleMessage):
 
     NAME = "ControlledShutdownRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 7
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ControlledShutdownResponse]]
+    API_KEY: ClassVar[int] = 7
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.ControlledShutdownResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1, ignorable=True),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..controlled_shutdown_request import v0 as _partner
 
 __all__ = ["RemainingPartition", "ControlledShutdownResponse"]
@@ -67,13 +69,12 @@ class ControlledShutdownResponse(kipwire.Message):
 
     NAME = "ControlledShutdownResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 7
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ControlledShutdownRequest]]
+    API_KEY: ClassVar[int] = 7
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.ControlledShutdownRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("remaining_partitions", "RemainingPartitions", "[]RemainingPartition", struct=RemainingPartition),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_h, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..controlled_shutdown_request import v3 as _partner
 
 __all__ = ["RemainingPartition", "ControlledShutdownResponse"]
@@ -78,13 +80,12 @@ class ControlledShutdownResponse(kipwire.FlexibleMessage):
 
     NAME = "ControlledShutdownResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 7
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ControlledShutdownRequest]]
+    API_KEY: ClassVar[int] = 7
+    VERSION = 3
+    REQUEST: ClassVar[type[_partner.ControlledShutdownRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("remaining_partitions", "RemainingPartitions", "[]RemainingPartition", struct=RemainingPartition),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, rea
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..controller_registration_response import v0 as _partner
 
 __all__ = ["Listener", "Feature", "ControllerRegistrationRequest"]
@@ -152,13 +154,12 @@ class ControllerRegistrationRequest(kipwire.FlexibleMessage):
 
     NAME = "ControllerRegistrationRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 70
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ControllerRegistrationResponse]]
+    API_KEY: ClassVar[int] = 70
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.ControllerRegistrationResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("controller_id", "ControllerId", "int32", default=0),
         kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),

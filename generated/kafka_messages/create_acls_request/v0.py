@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_acls_response import v0 as _partner
 
 __all__ = ["AclCreation", "CreateAclsRequest"]
@@ -115,13 +117,12 @@ class CreateAclsRequest(kipwire.Message):
 
     NAME = "CreateAclsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 30
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreateAclsResponse]]
+    API_KEY: ClassVar[int] = 30
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.CreateAclsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", struct=AclCreation),)
     __slots__ = kipwire.slots_of(FIELDS)
 

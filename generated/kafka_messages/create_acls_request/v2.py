@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_acls_response import v2 as _partner
 
 __all__ = ["AclCreation", "CreateAclsRequest"]
@@ -139,13 +141,12 @@ class CreateAclsRequest(kipwire.FlexibleMessage):
 
     NAME = "CreateAclsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 30
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreateAclsResponse]]
+    API_KEY: ClassVar[int] = 30
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.CreateAclsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", struct=AclCreation),)
     __slots__ = kipwire.slots_of(FIELDS)
 

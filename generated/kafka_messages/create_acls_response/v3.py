@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import AclCreationResult
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_acls_request import v3 as _partner
 
 __all__ = ["AclCreationResult", "CreateAclsResponse"]
@@ -21,6 +22,6 @@ class CreateAclsResponse(v2.CreateAclsResponse):
     __slots__ = ()
     __doc__ = v2.CreateAclsResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.CreateAclsRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.CreateAclsRequest]]

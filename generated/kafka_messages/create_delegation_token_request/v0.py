@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_q, unpack_h, unpack_i, unpack_q
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_delegation_token_response import v0 as _partner
 
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
@@ -73,13 +74,12 @@ class CreateDelegationTokenRequest(kipwire.Message):
 
     NAME = "CreateDelegationTokenRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 38
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreateDelegationTokenResponse]]
+    API_KEY: ClassVar[int] = 38
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.CreateDelegationTokenResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("renewers", "Renewers", "[]CreatableRenewers", struct=CreatableRenewers),
         kipwire.Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import CreatableRenewers
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_delegation_token_response import v1 as _partner
 
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
@@ -21,6 +22,6 @@ class CreateDelegationTokenRequest(v0.CreateDelegationTokenRequest):
     __slots__ = ()
     __doc__ = v0.CreateDelegationTokenRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreateDelegationTokenResponse]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.CreateDelegationTokenResponse]]

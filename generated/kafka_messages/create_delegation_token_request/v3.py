@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_delegation_token_response import v3 as _partner
 
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
@@ -89,13 +91,12 @@ class CreateDelegationTokenRequest(kipwire.FlexibleMessage):
 
     NAME = "CreateDelegationTokenRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 38
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreateDelegationTokenResponse]]
+    API_KEY: ClassVar[int] = 38
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.CreateDelegationTokenResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("owner_principal_type", "OwnerPrincipalType", "string", default="", nullable=True),
         kipwire.Field("owner_principal_name", "OwnerPrincipalName", "string", default="", nullable=True),

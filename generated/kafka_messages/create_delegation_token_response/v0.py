@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_delegation_token_request import v0 as _partner
 
 __all__ = ["CreateDelegationTokenResponse"]
@@ -40,13 +42,12 @@ class CreateDelegationTokenResponse(kipwire.Message):
 
     NAME = "CreateDelegationTokenResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 38
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.CreateDelegationTokenRequest]]
+    API_KEY: ClassVar[int] = 38
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.CreateDelegationTokenRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),

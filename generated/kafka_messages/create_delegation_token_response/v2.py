@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_h, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_delegation_token_request import v2 as _partner
 
 __all__ = ["CreateDelegationTokenResponse"]
@@ -42,13 +44,12 @@ class CreateDelegationTokenResponse(kipwire.FlexibleMessage):
 
     NAME = "CreateDelegationTokenResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 38
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.CreateDelegationTokenRequest]]
+    API_KEY: ClassVar[int] = 38
+    VERSION = 2
+    REQUEST: ClassVar[type[_partner.CreateDelegationTokenRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),

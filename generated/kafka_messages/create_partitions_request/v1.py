@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import CreatePartitionsAssignment, CreatePartitionsTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_partitions_response import v1 as _partner
 
 __all__ = ["CreatePartitionsAssignment", "CreatePartitionsTopic", "CreatePartitionsRequest"]
@@ -21,6 +22,6 @@ class CreatePartitionsRequest(v0.CreatePartitionsRequest):
     __slots__ = ()
     __doc__ = v0.CreatePartitionsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreatePartitionsResponse]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.CreatePartitionsResponse]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPA
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_partitions_response import v2 as _partner
 
 __all__ = ["CreatePartitionsAssignment", "CreatePartitionsTopic", "CreatePartitionsRequest"]
@@ -130,13 +132,12 @@ class CreatePartitionsRequest(kipwire.FlexibleMessage):
 
     NAME = "CreatePartitionsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 37
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreatePartitionsResponse]]
+    API_KEY: ClassVar[int] = 37
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.CreatePartitionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]CreatePartitionsTopic", struct=CreatePartitionsTopic),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

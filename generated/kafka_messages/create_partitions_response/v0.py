@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_partitions_request import v0 as _partner
 
 __all__ = ["CreatePartitionsTopicResult", "CreatePartitionsResponse"]
@@ -85,13 +87,12 @@ class CreatePartitionsResponse(kipwire.Message):
 
     NAME = "CreatePartitionsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 37
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.CreatePartitionsRequest]]
+    API_KEY: ClassVar[int] = 37
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.CreatePartitionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]CreatePartitionsTopicResult", struct=CreatePartitionsTopicResult),

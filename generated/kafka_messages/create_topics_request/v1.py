@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, 
 from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_topics_response import v1 as _partner
 
 __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic", "CreateTopicsRequest"]
@@ -182,13 +184,12 @@ class CreateTopicsRequest(kipwire.Message):
 
     NAME = "CreateTopicsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 19
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreateTopicsResponse]]
+    API_KEY: ClassVar[int] = 19
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.CreateTopicsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 7
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]CreatableTopic", struct=CreatableTopic),
         kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 from .v1 import CreatableReplicaAssignment, CreatableTopicConfig, CreatableTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_topics_response import v2 as _partner
 
 __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic", "CreateTopicsRequest"]
@@ -21,6 +22,6 @@ class CreateTopicsRequest(v1.CreateTopicsRequest):
     __slots__ = ()
     __doc__ = v1.CreateTopicsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreateTopicsResponse]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.CreateTopicsResponse]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPA
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_topics_response import v5 as _partner
 
 __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic", "CreateTopicsRequest"]
@@ -203,13 +205,12 @@ class CreateTopicsRequest(kipwire.FlexibleMessage):
 
     NAME = "CreateTopicsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 19
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreateTopicsResponse]]
+    API_KEY: ClassVar[int] = 19
+    VERSION = 5
+    RESPONSE: ClassVar[type[_partner.CreateTopicsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 7
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]CreatableTopic", struct=CreatableTopic),
         kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),

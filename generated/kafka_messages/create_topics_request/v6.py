@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v5
 from .v5 import CreatableReplicaAssignment, CreatableTopicConfig, CreatableTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_topics_response import v6 as _partner
 
 __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic", "CreateTopicsRequest"]
@@ -21,6 +22,6 @@ class CreateTopicsRequest(v5.CreateTopicsRequest):
     __slots__ = ()
     __doc__ = v5.CreateTopicsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.CreateTopicsResponse]]
+    VERSION = 6
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.CreateTopicsResponse]]

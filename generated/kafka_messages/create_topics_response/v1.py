@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_topics_request import v1 as _partner
 
 __all__ = ["CreatableTopicResult", "CreateTopicsResponse"]
@@ -83,13 +85,12 @@ class CreateTopicsResponse(kipwire.Message):
 
     NAME = "CreateTopicsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 19
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.CreateTopicsRequest]]
+    API_KEY: ClassVar[int] = 19
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.CreateTopicsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 7
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (kipwire.Field("topics", "Topics", "[]CreatableTopicResult", struct=CreatableTopicResult),)
     __slots__ = kipwire.slots_of(FIELDS)
 

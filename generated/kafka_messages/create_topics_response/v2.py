@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_topics_request import v2 as _partner
 
 __all__ = ["CreatableTopicResult", "CreateTopicsResponse"]
@@ -86,13 +88,12 @@ class CreateTopicsResponse(kipwire.Message):
 
     NAME = "CreateTopicsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 19
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.CreateTopicsRequest]]
+    API_KEY: ClassVar[int] = 19
+    VERSION = 2
+    REQUEST: ClassVar[type[_partner.CreateTopicsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 7
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]CreatableTopicResult", struct=CreatableTopicResult),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import CreatableTopicResult
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_topics_request import v4 as _partner
 
 __all__ = ["CreatableTopicResult", "CreateTopicsResponse"]
@@ -21,6 +22,6 @@ class CreateTopicsResponse(v2.CreateTopicsResponse):
     __slots__ = ()
     __doc__ = v2.CreateTopicsResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.CreateTopicsRequest]]
+    VERSION = 4
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.CreateTopicsRequest]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pac
 from kipwire.codec.wire import read_tag_section, tag_section, unpack_h, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_topics_request import v5 as _partner
 
 __all__ = ["CreatableTopicConfigs", "CreatableTopicResult", "CreateTopicsResponse"]
@@ -230,13 +232,12 @@ class CreateTopicsResponse(kipwire.FlexibleMessage):
 
     NAME = "CreateTopicsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 19
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.CreateTopicsRequest]]
+    API_KEY: ClassVar[int] = 19
+    VERSION = 5
+    REQUEST: ClassVar[type[_partner.CreateTopicsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 7
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]CreatableTopicResult", struct=CreatableTopicResult),

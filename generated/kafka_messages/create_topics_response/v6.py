@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v5
 from .v5 import CreatableTopicConfigs, CreatableTopicResult
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..create_topics_request import v6 as _partner
 
 __all__ = ["CreatableTopicConfigs", "CreatableTopicResult", "CreateTopicsResponse"]
@@ -21,6 +22,6 @@ class CreateTopicsResponse(v5.CreateTopicsResponse):
     __slots__ = ()
     __doc__ = v5.CreateTopicsResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.CreateTopicsRequest]]
+    VERSION = 6
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.CreateTopicsRequest]]

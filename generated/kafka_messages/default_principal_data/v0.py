@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["DefaultPrincipalData"]
 
@@ -29,8 +32,8 @@ class DefaultPrincipalData(kipwire.FlexibleMessage):
 
     NAME = "DefaultPrincipalData"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

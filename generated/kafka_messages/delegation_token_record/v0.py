@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["DelegationTokenRecord"]
 
@@ -35,8 +38,8 @@ class DelegationTokenRecord(kipwire.FlexibleMessage):
 
     NAME = "DelegationTokenRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 10
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 10
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_b, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_acls_response import v0 as _partner
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
@@ -131,13 +133,12 @@ class DeleteAclsRequest(kipwire.Message):
 
     NAME = "DeleteAclsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 31
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteAclsResponse]]
+    API_KEY: ClassVar[int] = 31
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DeleteAclsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_acls_response import v2 as _partner
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
@@ -155,13 +157,12 @@ class DeleteAclsRequest(kipwire.FlexibleMessage):
 
     NAME = "DeleteAclsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 31
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteAclsResponse]]
+    API_KEY: ClassVar[int] = 31
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.DeleteAclsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import DeleteAclsFilter
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_acls_response import v3 as _partner
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
@@ -21,6 +22,6 @@ class DeleteAclsRequest(v2.DeleteAclsRequest):
     __slots__ = ()
     __doc__ = v2.DeleteAclsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteAclsResponse]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.DeleteAclsResponse]]

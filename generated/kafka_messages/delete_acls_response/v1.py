@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_acls_request import v1 as _partner
 
 __all__ = ["DeleteAclsMatchingAcl", "DeleteAclsFilterResult", "DeleteAclsResponse"]
@@ -200,13 +202,12 @@ class DeleteAclsResponse(kipwire.Message):
 
     NAME = "DeleteAclsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 31
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DeleteAclsRequest]]
+    API_KEY: ClassVar[int] = 31
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.DeleteAclsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("filter_results", "FilterResults", "[]DeleteAclsFilterResult", struct=DeleteAclsFilterResult),

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_texts, write_texts
 from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_groups_response import v0 as _partner
 
 __all__ = ["DeleteGroupsRequest"]
@@ -26,13 +27,12 @@ class DeleteGroupsRequest(kipwire.Message):
 
     NAME = "DeleteGroupsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 42
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteGroupsResponse]]
+    API_KEY: ClassVar[int] = 42
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DeleteGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("groups_names", "GroupsNames", "[]string", entity_type="groupId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_groups_response import v3 as _partner
 
 __all__ = ["DeleteGroupsRequest"]
@@ -20,6 +21,6 @@ class DeleteGroupsRequest(v2.DeleteGroupsRequest):
     __slots__ = ()
     __doc__ = v2.DeleteGroupsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteGroupsResponse]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.DeleteGroupsResponse]]

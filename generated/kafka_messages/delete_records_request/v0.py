@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_records_response import v0 as _partner
 
 __all__ = ["DeleteRecordsPartition", "DeleteRecordsTopic", "DeleteRecordsRequest"]
@@ -102,13 +104,12 @@ class DeleteRecordsRequest(kipwire.Message):
 
     NAME = "DeleteRecordsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 21
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteRecordsResponse]]
+    API_KEY: ClassVar[int] = 21
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DeleteRecordsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", struct=DeleteRecordsTopic),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_records_response import v2 as _partner
 
 __all__ = ["DeleteRecordsPartition", "DeleteRecordsTopic", "DeleteRecordsRequest"]
@@ -110,13 +112,12 @@ class DeleteRecordsRequest(kipwire.FlexibleMessage):
 
     NAME = "DeleteRecordsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 21
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteRecordsResponse]]
+    API_KEY: ClassVar[int] = 21
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.DeleteRecordsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", struct=DeleteRecordsTopic),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_texts, write_texts
 from kipwire.codec.wire import pack_i, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_topics_response import v0 as _partner
 
 __all__ = ["DeleteTopicsRequest"]
@@ -27,13 +28,12 @@ class DeleteTopicsRequest(kipwire.Message):
 
     NAME = "DeleteTopicsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 20
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteTopicsResponse]]
+    API_KEY: ClassVar[int] = 20
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DeleteTopicsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("topic_names", "TopicNames", "[]string", ignorable=True, entity_type="topicName"),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_topics_response import v4 as _partner
 
 __all__ = ["DeleteTopicsRequest"]
@@ -31,13 +33,12 @@ class DeleteTopicsRequest(kipwire.FlexibleMessage):
 
     NAME = "DeleteTopicsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 20
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteTopicsResponse]]
+    API_KEY: ClassVar[int] = 20
+    VERSION = 4
+    RESPONSE: ClassVar[type[_partner.DeleteTopicsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("topic_names", "TopicNames", "[]string", ignorable=True, entity_type="topicName"),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v4
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_topics_response import v5 as _partner
 
 __all__ = ["DeleteTopicsRequest"]
@@ -20,6 +21,6 @@ class DeleteTopicsRequest(v4.DeleteTopicsRequest):
     __slots__ = ()
     __doc__ = v4.DeleteTopicsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteTopicsResponse]]
+    VERSION = 5
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.DeleteTopicsResponse]]

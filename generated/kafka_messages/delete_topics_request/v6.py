@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_topics_response import v6 as _partner
 
 __all__ = ["DeleteTopicState", "DeleteTopicsRequest"]
@@ -83,13 +85,12 @@ class DeleteTopicsRequest(kipwire.FlexibleMessage):
 
     NAME = "DeleteTopicsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 20
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DeleteTopicsResponse]]
+    API_KEY: ClassVar[int] = 20
+    VERSION = 6
+    RESPONSE: ClassVar[type[_partner.DeleteTopicsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]DeleteTopicState", struct=DeleteTopicState),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..delete_topics_request import v0 as _partner
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
@@ -63,13 +64,12 @@ class DeleteTopicsResponse(kipwire.Message):
 
     NAME = "DeleteTopicsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 20
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DeleteTopicsRequest]]
+    API_KEY: ClassVar[int] = 20
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.DeleteTopicsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (kipwire.Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult),)
     __slots__ = kipwire.slots_of(FIELDS)
 

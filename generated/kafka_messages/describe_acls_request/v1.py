@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import encode_text, pack_b, pack_h, unpack_h
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_acls_response import v1 as _partner
 
 __all__ = ["DescribeAclsRequest"]
@@ -40,13 +42,12 @@ class DescribeAclsRequest(kipwire.Message):
 
     NAME = "DescribeAclsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 29
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeAclsResponse]]
+    API_KEY: ClassVar[int] = 29
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.DescribeAclsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
         kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True),

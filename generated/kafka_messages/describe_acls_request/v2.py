@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_acls_response import v2 as _partner
 
 __all__ = ["DescribeAclsRequest"]
@@ -41,13 +43,12 @@ class DescribeAclsRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeAclsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 29
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeAclsResponse]]
+    API_KEY: ClassVar[int] = 29
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.DescribeAclsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
         kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True),

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_acls_response import v3 as _partner
 
 __all__ = ["DescribeAclsRequest"]
@@ -20,6 +21,6 @@ class DescribeAclsRequest(v2.DescribeAclsRequest):
     __slots__ = ()
     __doc__ = v2.DescribeAclsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeAclsResponse]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.DescribeAclsResponse]]

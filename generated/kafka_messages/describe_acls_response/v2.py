@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_acls_request import v2 as _partner
 
 __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
@@ -158,13 +160,12 @@ class DescribeAclsResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeAclsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 29
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeAclsRequest]]
+    API_KEY: ClassVar[int] = 29
+    VERSION = 2
+    REQUEST: ClassVar[type[_partner.DescribeAclsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

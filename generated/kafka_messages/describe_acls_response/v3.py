@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import AclDescription, DescribeAclsResource
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_acls_request import v3 as _partner
 
 __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
@@ -21,6 +22,6 @@ class DescribeAclsResponse(v2.DescribeAclsResponse):
     __slots__ = ()
     __doc__ = v2.DescribeAclsResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeAclsRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.DescribeAclsRequest]]

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, pack_B, pack_b, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_client_quotas_response import v0 as _partner
 
 __all__ = ["ComponentData", "DescribeClientQuotasRequest"]
@@ -87,13 +89,12 @@ class DescribeClientQuotasRequest(kipwire.Message):
 
     NAME = "DescribeClientQuotasRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 48
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeClientQuotasResponse]]
+    API_KEY: ClassVar[int] = 48
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeClientQuotasResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("components", "Components", "[]ComponentData", struct=ComponentData),
         kipwire.Field("strict", "Strict", "bool", default=False),

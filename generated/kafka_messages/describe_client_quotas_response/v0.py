@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_d, pack_h, unpack_d, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_client_quotas_request import v0 as _partner
 
 __all__ = ["EntityData", "ValueData", "EntryData", "DescribeClientQuotasResponse"]
@@ -154,13 +156,12 @@ class DescribeClientQuotasResponse(kipwire.Message):
 
     NAME = "DescribeClientQuotasResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 48
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeClientQuotasRequest]]
+    API_KEY: ClassVar[int] = 48
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.DescribeClientQuotasRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_client_quotas_request import v1 as _partner
 
 __all__ = ["EntityData", "ValueData", "EntryData", "DescribeClientQuotasResponse"]
@@ -175,13 +177,12 @@ class DescribeClientQuotasResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeClientQuotasResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 48
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeClientQuotasRequest]]
+    API_KEY: ClassVar[int] = 48
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.DescribeClientQuotasRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

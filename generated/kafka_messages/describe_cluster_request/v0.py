@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_cluster_response import v0 as _partner
 
 __all__ = ["DescribeClusterRequest"]
@@ -29,13 +31,12 @@ class DescribeClusterRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeClusterRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 60
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeClusterResponse]]
+    API_KEY: ClassVar[int] = 60
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeClusterResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field(
             "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, pack_i, read_strin
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_cluster_request import v1 as _partner
 
 __all__ = ["DescribeClusterBroker", "DescribeClusterResponse"]
@@ -109,13 +111,12 @@ class DescribeClusterResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeClusterResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 60
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeClusterRequest]]
+    API_KEY: ClassVar[int] = 60
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.DescribeClusterRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

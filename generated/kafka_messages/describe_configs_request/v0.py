@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, read_texts, write_structs, write_texts
 from kipwire.codec.wire import encode_text, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_configs_response import v0 as _partner
 
 __all__ = ["DescribeConfigsResource", "DescribeConfigsRequest"]
@@ -82,13 +84,12 @@ class DescribeConfigsRequest(kipwire.Message):
 
     NAME = "DescribeConfigsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 32
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeConfigsResponse]]
+    API_KEY: ClassVar[int] = 32
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeConfigsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("resources", "Resources", "[]DescribeConfigsResource", struct=DescribeConfigsResource),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pac
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_configs_response import v4 as _partner
 
 __all__ = ["DescribeConfigsResource", "DescribeConfigsRequest"]
@@ -92,13 +94,12 @@ class DescribeConfigsRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeConfigsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 32
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeConfigsResponse]]
+    API_KEY: ClassVar[int] = 32
+    VERSION = 4
+    RESPONSE: ClassVar[type[_partner.DescribeConfigsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("resources", "Resources", "[]DescribeConfigsResource", struct=DescribeConfigsResource),
         kipwire.Field("include_synonyms", "IncludeSynonyms", "bool", default=False),

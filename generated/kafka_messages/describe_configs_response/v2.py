@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 from .v1 import DescribeConfigsSynonym, DescribeConfigsResourceResult, DescribeConfigsResult
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_configs_request import v2 as _partner
 
 __all__ = [
@@ -26,6 +27,6 @@ class DescribeConfigsResponse(v1.DescribeConfigsResponse):
     __slots__ = ()
     __doc__ = v1.DescribeConfigsResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeConfigsRequest]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.DescribeConfigsRequest]]

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, pack_b, pack_h, pack_i, unpack_b, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_configs_request import v3 as _partner
 
 __all__ = [
@@ -283,13 +285,12 @@ class DescribeConfigsResponse(kipwire.Message):
 
     NAME = "DescribeConfigsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 32
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeConfigsRequest]]
+    API_KEY: ClassVar[int] = 32
+    VERSION = 3
+    REQUEST: ClassVar[type[_partner.DescribeConfigsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]DescribeConfigsResult", struct=DescribeConfigsResult),

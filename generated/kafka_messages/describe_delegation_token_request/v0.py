@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_delegation_token_response import v0 as _partner
 
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
@@ -70,13 +71,12 @@ class DescribeDelegationTokenRequest(kipwire.Message):
 
     NAME = "DescribeDelegationTokenRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 41
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeDelegationTokenResponse]]
+    API_KEY: ClassVar[int] = 41
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeDelegationTokenResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field(
             "owners", "Owners", "[]DescribeDelegationTokenOwner", struct=DescribeDelegationTokenOwner, nullable=True

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_delegation_token_response import v2 as _partner
 
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
@@ -78,13 +79,12 @@ class DescribeDelegationTokenRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeDelegationTokenRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 41
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeDelegationTokenResponse]]
+    API_KEY: ClassVar[int] = 41
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.DescribeDelegationTokenResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field(
             "owners", "Owners", "[]DescribeDelegationTokenOwner", struct=DescribeDelegationTokenOwner, nullable=True

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import DescribeDelegationTokenOwner
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_delegation_token_response import v3 as _partner
 
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
@@ -21,6 +22,6 @@ class DescribeDelegationTokenRequest(v2.DescribeDelegationTokenRequest):
     __slots__ = ()
     __doc__ = v2.DescribeDelegationTokenRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeDelegationTokenResponse]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.DescribeDelegationTokenResponse]]

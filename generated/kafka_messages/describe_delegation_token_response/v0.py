@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_delegation_token_request import v0 as _partner
 
 __all__ = ["DescribedDelegationTokenRenewer", "DescribedDelegationToken", "DescribeDelegationTokenResponse"]
@@ -178,13 +180,12 @@ class DescribeDelegationTokenResponse(kipwire.Message):
 
     NAME = "DescribeDelegationTokenResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 41
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeDelegationTokenRequest]]
+    API_KEY: ClassVar[int] = 41
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.DescribeDelegationTokenRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("tokens", "Tokens", "[]DescribedDelegationToken", struct=DescribedDelegationToken),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_h, read_siz
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_delegation_token_request import v2 as _partner
 
 __all__ = ["DescribedDelegationTokenRenewer", "DescribedDelegationToken", "DescribeDelegationTokenResponse"]
@@ -204,13 +206,12 @@ class DescribeDelegationTokenResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeDelegationTokenResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 41
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeDelegationTokenRequest]]
+    API_KEY: ClassVar[int] = 41
+    VERSION = 2
+    REQUEST: ClassVar[type[_partner.DescribeDelegationTokenRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("tokens", "Tokens", "[]DescribedDelegationToken", struct=DescribedDelegationToken),

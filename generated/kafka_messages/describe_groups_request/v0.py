@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_texts, write_texts
 from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_groups_response import v0 as _partner
 
 __all__ = ["DescribeGroupsRequest"]
@@ -26,13 +27,12 @@ class DescribeGroupsRequest(kipwire.Message):
 
     NAME = "DescribeGroupsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 15
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeGroupsResponse]]
+    API_KEY: ClassVar[int] = 15
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("groups", "Groups", "[]string", entity_type="groupId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 

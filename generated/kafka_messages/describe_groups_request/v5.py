@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_groups_response import v5 as _partner
 
 __all__ = ["DescribeGroupsRequest"]
@@ -32,13 +34,12 @@ class DescribeGroupsRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeGroupsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 15
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeGroupsResponse]]
+    API_KEY: ClassVar[int] = 15
+    VERSION = 5
+    RESPONSE: ClassVar[type[_partner.DescribeGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("groups", "Groups", "[]string", entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),

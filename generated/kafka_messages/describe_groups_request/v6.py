@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v5
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_groups_response import v6 as _partner
 
 __all__ = ["DescribeGroupsRequest"]
@@ -20,6 +21,6 @@ class DescribeGroupsRequest(v5.DescribeGroupsRequest):
     __slots__ = ()
     __doc__ = v5.DescribeGroupsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeGroupsResponse]]
+    VERSION = 6
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.DescribeGroupsResponse]]

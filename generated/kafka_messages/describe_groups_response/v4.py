@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_groups_request import v4 as _partner
 
 __all__ = ["DescribedGroupMember", "DescribedGroup", "DescribeGroupsResponse"]
@@ -253,13 +255,12 @@ class DescribeGroupsResponse(kipwire.Message):
 
     NAME = "DescribeGroupsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 15
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeGroupsRequest]]
+    API_KEY: ClassVar[int] = 15
+    VERSION = 4
+    REQUEST: ClassVar[type[_partner.DescribeGroupsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),

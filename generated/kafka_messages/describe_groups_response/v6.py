@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_h, pack_i, 
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_groups_request import v6 as _partner
 
 __all__ = ["DescribedGroupMember", "DescribedGroup", "DescribeGroupsResponse"]
@@ -304,13 +306,12 @@ class DescribeGroupsResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeGroupsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 15
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeGroupsRequest]]
+    API_KEY: ClassVar[int] = 15
+    VERSION = 6
+    REQUEST: ClassVar[type[_partner.DescribeGroupsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_log_dirs_response import v0 as _partner
 
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
@@ -69,13 +70,12 @@ class DescribeLogDirsRequest(kipwire.Message):
 
     NAME = "DescribeLogDirsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 35
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeLogDirsResponse]]
+    API_KEY: ClassVar[int] = 35
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeLogDirsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]DescribableLogDirTopic", struct=DescribableLogDirTopic, nullable=True),
     )

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_log_dirs_response import v2 as _partner
 
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
@@ -80,13 +81,12 @@ class DescribeLogDirsRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeLogDirsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 35
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeLogDirsResponse]]
+    API_KEY: ClassVar[int] = 35
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.DescribeLogDirsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]DescribableLogDirTopic", struct=DescribableLogDirTopic, nullable=True),
     )

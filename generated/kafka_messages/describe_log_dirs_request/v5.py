@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import DescribableLogDirTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_log_dirs_response import v5 as _partner
 
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
@@ -21,6 +22,6 @@ class DescribeLogDirsRequest(v2.DescribeLogDirsRequest):
     __slots__ = ()
     __doc__ = v2.DescribeLogDirsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeLogDirsResponse]]
+    VERSION = 5
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.DescribeLogDirsResponse]]

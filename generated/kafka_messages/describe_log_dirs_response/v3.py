@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pac
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_log_dirs_request import v3 as _partner
 
 __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsTopic", "DescribeLogDirsResult", "DescribeLogDirsResponse"]
@@ -170,13 +172,12 @@ class DescribeLogDirsResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeLogDirsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 35
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeLogDirsRequest]]
+    API_KEY: ClassVar[int] = 35
+    VERSION = 3
+    REQUEST: ClassVar[type[_partner.DescribeLogDirsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_producers_response import v0 as _partner
 
 __all__ = ["TopicRequest", "DescribeProducersRequest"]
@@ -83,13 +84,12 @@ class DescribeProducersRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeProducersRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 61
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeProducersResponse]]
+    API_KEY: ClassVar[int] = 61
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeProducersResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("topics", "Topics", "[]TopicRequest", struct=TopicRequest),)
     __slots__ = kipwire.slots_of(FIELDS)
 

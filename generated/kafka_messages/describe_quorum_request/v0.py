@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_quorum_response import v0 as _partner
 
 __all__ = ["PartitionData", "TopicData", "DescribeQuorumRequest"]
@@ -102,13 +104,12 @@ class DescribeQuorumRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeQuorumRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 55
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeQuorumResponse]]
+    API_KEY: ClassVar[int] = 55
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeQuorumResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),)
     __slots__ = kipwire.slots_of(FIELDS)
 

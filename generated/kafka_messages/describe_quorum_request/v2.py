@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import PartitionData, TopicData
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_quorum_response import v2 as _partner
 
 __all__ = ["PartitionData", "TopicData", "DescribeQuorumRequest"]
@@ -21,6 +22,6 @@ class DescribeQuorumRequest(v0.DescribeQuorumRequest):
     __slots__ = ()
     __doc__ = v0.DescribeQuorumRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeQuorumResponse]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.DescribeQuorumResponse]]

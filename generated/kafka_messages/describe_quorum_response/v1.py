@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_h, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_quorum_request import v1 as _partner
 
 __all__ = ["ReplicaState", "PartitionData", "TopicData", "DescribeQuorumResponse"]
@@ -201,13 +203,12 @@ class DescribeQuorumResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeQuorumResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 55
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeQuorumRequest]]
+    API_KEY: ClassVar[int] = 55
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.DescribeQuorumRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_h, pack_i, read_strin
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_quorum_request import v2 as _partner
 
 __all__ = ["ReplicaState", "PartitionData", "TopicData", "Listener", "Node", "DescribeQuorumResponse"]
@@ -334,13 +336,12 @@ class DescribeQuorumResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeQuorumResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 55
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeQuorumRequest]]
+    API_KEY: ClassVar[int] = 55
+    VERSION = 2
+    REQUEST: ClassVar[type[_partner.DescribeQuorumRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, ignorable=True),

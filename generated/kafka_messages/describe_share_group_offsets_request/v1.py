@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import DescribeShareGroupOffsetsRequestTopic, DescribeShareGroupOffsetsRequestGroup
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_share_group_offsets_response import v1 as _partner
 
 __all__ = [
@@ -25,6 +26,6 @@ class DescribeShareGroupOffsetsRequest(v0.DescribeShareGroupOffsetsRequest):
     __slots__ = ()
     __doc__ = v0.DescribeShareGroupOffsetsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeShareGroupOffsetsResponse]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.DescribeShareGroupOffsetsResponse]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_h, pack_i, read_strin
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_share_group_offsets_request import v0 as _partner
 
 __all__ = [
@@ -253,13 +255,12 @@ class DescribeShareGroupOffsetsResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeShareGroupOffsetsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 90
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeShareGroupOffsetsRequest]]
+    API_KEY: ClassVar[int] = 90
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.DescribeShareGroupOffsetsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_topic_partitions_response import v0 as _partner
 
 __all__ = ["TopicRequest", "Cursor", "DescribeTopicPartitionsRequest"]
@@ -112,13 +114,12 @@ class DescribeTopicPartitionsRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeTopicPartitionsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 75
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeTopicPartitionsResponse]]
+    API_KEY: ClassVar[int] = 75
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeTopicPartitionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]TopicRequest", struct=TopicRequest),
         kipwire.Field("response_partition_limit", "ResponsePartitionLimit", "int32", default=2000),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -15,7 +14,10 @@ from kipwire.codec.wire import pack_i, read_size, read_string_size, read_tag_sec
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_topic_partitions_request import v0 as _partner
 
 __all__ = [
@@ -325,13 +327,12 @@ class DescribeTopicPartitionsResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeTopicPartitionsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 75
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeTopicPartitionsRequest]]
+    API_KEY: ClassVar[int] = 75
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.DescribeTopicPartitionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(

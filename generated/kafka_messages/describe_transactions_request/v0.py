@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_transactions_response import v0 as _partner
 
 __all__ = ["DescribeTransactionsRequest"]
@@ -26,13 +27,12 @@ class DescribeTransactionsRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeTransactionsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 65
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeTransactionsResponse]]
+    API_KEY: ClassVar[int] = 65
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeTransactionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("transactional_ids", "TransactionalIds", "[]string", entity_type="transactionalId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 

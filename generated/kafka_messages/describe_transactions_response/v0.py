@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, enco
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_transactions_request import v0 as _partner
 
 __all__ = ["TopicData", "TransactionState", "DescribeTransactionsResponse"]
@@ -178,13 +180,12 @@ class DescribeTransactionsResponse(kipwire.FlexibleMessage):
 
     NAME = "DescribeTransactionsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 65
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.DescribeTransactionsRequest]]
+    API_KEY: ClassVar[int] = 65
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.DescribeTransactionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("transaction_states", "TransactionStates", "[]TransactionState", struct=TransactionState),

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..describe_user_scram_credentials_response import v0 as _partner
 
 __all__ = ["UserName", "DescribeUserScramCredentialsRequest"]
@@ -63,13 +64,12 @@ class DescribeUserScramCredentialsRequest(kipwire.FlexibleMessage):
 
     NAME = "DescribeUserScramCredentialsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 50
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.DescribeUserScramCredentialsResponse]]
+    API_KEY: ClassVar[int] = 50
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.DescribeUserScramCredentialsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("users", "Users", "[]UserName", struct=UserName, nullable=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, p
 from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..elect_leaders_response import v1 as _partner
 
 __all__ = ["TopicPartitions", "ElectLeadersRequest"]
@@ -76,13 +78,12 @@ class ElectLeadersRequest(kipwire.Message):
 
     NAME = "ElectLeadersRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 43
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ElectLeadersResponse]]
+    API_KEY: ClassVar[int] = 43
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.ElectLeadersResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("election_type", "ElectionType", "int8", default=0),
         kipwire.Field(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, enco
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..elect_leaders_response import v2 as _partner
 
 __all__ = ["TopicPartitions", "ElectLeadersRequest"]
@@ -88,13 +90,12 @@ class ElectLeadersRequest(kipwire.FlexibleMessage):
 
     NAME = "ElectLeadersRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 43
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ElectLeadersResponse]]
+    API_KEY: ClassVar[int] = 43
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.ElectLeadersResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("election_type", "ElectionType", "int8", default=0),
         kipwire.Field(

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..elect_leaders_request import v1 as _partner
 
 __all__ = ["PartitionResult", "ReplicaElectionResult", "ElectLeadersResponse"]
@@ -117,13 +119,12 @@ class ElectLeadersResponse(kipwire.Message):
 
     NAME = "ElectLeadersResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 43
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ElectLeadersRequest]]
+    API_KEY: ClassVar[int] = 43
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.ElectLeadersRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..end_quorum_epoch_response import v1 as _partner
 
 __all__ = ["ReplicaInfo", "PartitionData", "TopicData", "LeaderEndpoint", "EndQuorumEpochRequest"]
@@ -224,13 +226,12 @@ class EndQuorumEpochRequest(kipwire.FlexibleMessage):
 
     NAME = "EndQuorumEpochRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 54
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.EndQuorumEpochResponse]]
+    API_KEY: ClassVar[int] = 54
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.EndQuorumEpochResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
         kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..end_quorum_epoch_request import v0 as _partner
 
 __all__ = ["PartitionData", "TopicData", "EndQuorumEpochResponse"]
@@ -111,13 +113,12 @@ class EndQuorumEpochResponse(kipwire.Message):
 
     NAME = "EndQuorumEpochResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 54
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.EndQuorumEpochRequest]]
+    API_KEY: ClassVar[int] = 54
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.EndQuorumEpochRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),

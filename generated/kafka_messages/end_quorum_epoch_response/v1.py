@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, pack_h, pack_i, 
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..end_quorum_epoch_request import v1 as _partner
 
 __all__ = ["PartitionData", "TopicData", "NodeEndpoint", "EndQuorumEpochResponse"]
@@ -172,13 +174,12 @@ class EndQuorumEpochResponse(kipwire.FlexibleMessage):
 
     NAME = "EndQuorumEpochResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 54
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.EndQuorumEpochRequest]]
+    API_KEY: ClassVar[int] = 54
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.EndQuorumEpochRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["EndTransactionRecord"]
 
@@ -18,8 +20,8 @@ class EndTransactionRecord(kipwire.FlexibleMessage):
 
     NAME = "EndTransactionRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 24
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 24
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = ()

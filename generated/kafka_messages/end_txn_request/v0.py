@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, encode_text, pack_h, unpack_h
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..end_txn_response import v0 as _partner
 
 __all__ = ["EndTxnRequest"]
@@ -32,13 +34,12 @@ class EndTxnRequest(kipwire.Message):
 
     NAME = "EndTxnRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 26
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.EndTxnResponse]]
+    API_KEY: ClassVar[int] = 26
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.EndTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..end_txn_response import v3 as _partner
 
 __all__ = ["EndTxnRequest"]
@@ -33,13 +35,12 @@ class EndTxnRequest(kipwire.FlexibleMessage):
 
     NAME = "EndTxnRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 26
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.EndTxnResponse]]
+    API_KEY: ClassVar[int] = 26
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.EndTxnResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),

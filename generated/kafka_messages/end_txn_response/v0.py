@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..end_txn_request import v0 as _partner
 
 __all__ = ["EndTxnResponse"]
@@ -28,13 +30,12 @@ class EndTxnResponse(kipwire.Message):
 
     NAME = "EndTxnResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 26
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.EndTxnRequest]]
+    API_KEY: ClassVar[int] = 26
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.EndTxnRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..end_txn_request import v1 as _partner
 
 __all__ = ["EndTxnResponse"]
@@ -20,6 +21,6 @@ class EndTxnResponse(v0.EndTxnResponse):
     __slots__ = ()
     __doc__ = v0.EndTxnResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.EndTxnRequest]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.EndTxnRequest]]

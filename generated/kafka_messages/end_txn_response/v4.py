@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v3
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..end_txn_request import v4 as _partner
 
 __all__ = ["EndTxnResponse"]
@@ -20,6 +21,6 @@ class EndTxnResponse(v3.EndTxnResponse):
     __slots__ = ()
     __doc__ = v3.EndTxnResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.EndTxnRequest]]
+    VERSION = 4
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.EndTxnRequest]]

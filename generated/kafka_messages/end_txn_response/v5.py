@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..end_txn_request import v5 as _partner
 
 __all__ = ["EndTxnResponse"]
@@ -33,13 +35,12 @@ class EndTxnResponse(kipwire.FlexibleMessage):
 
     NAME = "EndTxnResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 26
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.EndTxnRequest]]
+    API_KEY: ClassVar[int] = 26
+    VERSION = 5
+    REQUEST: ClassVar[type[_partner.EndTxnRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..envelope_response import v0 as _partner
 
 __all__ = ["EnvelopeRequest"]
@@ -28,13 +29,12 @@ class EnvelopeRequest(kipwire.FlexibleMessage):
 
     NAME = "EnvelopeRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 58
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.EnvelopeResponse]]
+    API_KEY: ClassVar[int] = 58
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.EnvelopeResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("request_data", "RequestData", "bytes", default=b""),
         kipwire.Field("request_principal", "RequestPrincipal", "bytes", default=b"", nullable=True),

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..envelope_request import v0 as _partner
 
 __all__ = ["EnvelopeResponse"]
@@ -30,13 +32,12 @@ class EnvelopeResponse(kipwire.FlexibleMessage):
 
     NAME = "EnvelopeResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 58
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.EnvelopeRequest]]
+    API_KEY: ClassVar[int] = 58
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.EnvelopeRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("response_data", "ResponseData", "bytes", default=None, nullable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

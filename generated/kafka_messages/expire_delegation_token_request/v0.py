@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import as_bytes, pack_i, pack_q, unpack_i, unpack_q
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..expire_delegation_token_response import v0 as _partner
 
 __all__ = ["ExpireDelegationTokenRequest"]
@@ -26,13 +27,12 @@ class ExpireDelegationTokenRequest(kipwire.Message):
 
     NAME = "ExpireDelegationTokenRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 40
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ExpireDelegationTokenResponse]]
+    API_KEY: ClassVar[int] = 40
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.ExpireDelegationTokenResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("hmac", "Hmac", "bytes", default=b""),
         kipwire.Field("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", default=0),

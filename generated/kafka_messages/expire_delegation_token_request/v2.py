@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..expire_delegation_token_response import v2 as _partner
 
 __all__ = ["ExpireDelegationTokenRequest"]
@@ -30,13 +32,12 @@ class ExpireDelegationTokenRequest(kipwire.FlexibleMessage):
 
     NAME = "ExpireDelegationTokenRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 40
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ExpireDelegationTokenResponse]]
+    API_KEY: ClassVar[int] = 40
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.ExpireDelegationTokenResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("hmac", "Hmac", "bytes", default=b""),
         kipwire.Field("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", default=0),

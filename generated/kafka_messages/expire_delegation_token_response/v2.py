@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..expire_delegation_token_request import v2 as _partner
 
 __all__ = ["ExpireDelegationTokenResponse"]
@@ -30,13 +32,12 @@ class ExpireDelegationTokenResponse(kipwire.FlexibleMessage):
 
     NAME = "ExpireDelegationTokenResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 40
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ExpireDelegationTokenRequest]]
+    API_KEY: ClassVar[int] = 40
+    VERSION = 2
+    REQUEST: ClassVar[type[_partner.ExpireDelegationTokenRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),

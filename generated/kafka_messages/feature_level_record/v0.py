@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["FeatureLevelRecord"]
 
@@ -25,8 +28,8 @@ class FeatureLevelRecord(kipwire.FlexibleMessage):
 
     NAME = "FeatureLevelRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 12
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 12
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["FenceBrokerRecord"]
 
@@ -26,8 +29,8 @@ class FenceBrokerRecord(kipwire.FlexibleMessage):
 
     NAME = "FenceBrokerRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 7
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 7
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, enco
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_response import v13 as _partner
 
 __all__ = ["FetchPartition", "FetchTopic", "ForgottenTopic", "FetchRequest"]
@@ -214,13 +216,12 @@ class FetchRequest(kipwire.FlexibleMessage):
 
     NAME = "FetchRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 13
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FetchResponse]]
+    API_KEY: ClassVar[int] = 1
+    VERSION = 13
+    RESPONSE: ClassVar[type[_partner.FetchResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 18
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     OTHER_TAGS = frozenset({1})
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, tag=0, ignorable=True),

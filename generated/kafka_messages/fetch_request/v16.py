@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v15
 from .v15 import ReplicaState, FetchPartition, FetchTopic, ForgottenTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_response import v16 as _partner
 
 __all__ = ["ReplicaState", "FetchPartition", "FetchTopic", "ForgottenTopic", "FetchRequest"]
@@ -21,6 +22,6 @@ class FetchRequest(v15.FetchRequest):
     __slots__ = ()
     __doc__ = v15.FetchRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 16
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FetchResponse]]
+    VERSION = 16
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.FetchResponse]]

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_response import v5 as _partner
 
 __all__ = ["FetchPartition", "FetchTopic", "FetchRequest"]
@@ -126,13 +128,12 @@ class FetchRequest(kipwire.Message):
 
     NAME = "FetchRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FetchResponse]]
+    API_KEY: ClassVar[int] = 1
+    VERSION = 5
+    RESPONSE: ClassVar[type[_partner.FetchResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 18
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),

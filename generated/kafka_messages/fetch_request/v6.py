@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v5
 from .v5 import FetchPartition, FetchTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_response import v6 as _partner
 
 __all__ = ["FetchPartition", "FetchTopic", "FetchRequest"]
@@ -21,6 +22,6 @@ class FetchRequest(v5.FetchRequest):
     __slots__ = ()
     __doc__ = v5.FetchRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FetchResponse]]
+    VERSION = 6
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.FetchResponse]]

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v7
 from .v7 import FetchPartition, FetchTopic, ForgottenTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_response import v8 as _partner
 
 __all__ = ["FetchPartition", "FetchTopic", "ForgottenTopic", "FetchRequest"]
@@ -21,6 +22,6 @@ class FetchRequest(v7.FetchRequest):
     __slots__ = ()
     __doc__ = v7.FetchRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 8
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FetchResponse]]
+    VERSION = 8
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.FetchResponse]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, as_bytes, pack_i, read_size, read_tag_section, tag_section, write_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_request import v13 as _partner
 
 __all__ = [
@@ -397,13 +399,12 @@ class FetchResponse(kipwire.FlexibleMessage):
 
     NAME = "FetchResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 13
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
+    API_KEY: ClassVar[int] = 1
+    VERSION = 13
+    REQUEST: ClassVar[type[_partner.FetchRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 18
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     OTHER_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),

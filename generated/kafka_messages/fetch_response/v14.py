@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v13
 from .v13 import EpochEndOffset, LeaderIdAndEpoch, SnapshotId, AbortedTransaction, PartitionData, FetchableTopicResponse
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_request import v14 as _partner
 
 __all__ = [
@@ -29,6 +30,6 @@ class FetchResponse(v13.FetchResponse):
     __slots__ = ()
     __doc__ = v13.FetchResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 14
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
+    VERSION = 14
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.FetchRequest]]

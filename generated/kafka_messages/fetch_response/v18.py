@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v16
 from .v16 import (
     EpochEndOffset,
@@ -19,7 +17,10 @@ from .v16 import (
     NodeEndpoint,
 )
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_request import v18 as _partner
 
 __all__ = [
@@ -38,6 +39,6 @@ class FetchResponse(v16.FetchResponse):
     __slots__ = ()
     __doc__ = v16.FetchResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 18
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
+    VERSION = 18
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.FetchRequest]]

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 from .v1 import PartitionData, FetchableTopicResponse
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_request import v3 as _partner
 
 __all__ = ["PartitionData", "FetchableTopicResponse", "FetchResponse"]
@@ -21,6 +22,6 @@ class FetchResponse(v1.FetchResponse):
     __slots__ = ()
     __doc__ = v1.FetchResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.FetchRequest]]

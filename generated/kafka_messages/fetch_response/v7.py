@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_request import v7 as _partner
 
 __all__ = ["AbortedTransaction", "PartitionData", "FetchableTopicResponse", "FetchResponse"]
@@ -215,13 +217,12 @@ class FetchResponse(kipwire.Message):
 
     NAME = "FetchResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 7
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
+    API_KEY: ClassVar[int] = 1
+    VERSION = 7
+    REQUEST: ClassVar[type[_partner.FetchRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 18
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v7
 from .v7 import AbortedTransaction, PartitionData, FetchableTopicResponse
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_request import v9 as _partner
 
 __all__ = ["AbortedTransaction", "PartitionData", "FetchableTopicResponse", "FetchResponse"]
@@ -21,6 +22,6 @@ class FetchResponse(v7.FetchResponse):
     __slots__ = ()
     __doc__ = v7.FetchResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 9
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FetchRequest]]
+    VERSION = 9
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.FetchRequest]]

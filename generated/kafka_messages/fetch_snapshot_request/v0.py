@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_snapshot_response import v0 as _partner
 
 __all__ = ["SnapshotId", "PartitionSnapshot", "TopicSnapshot", "FetchSnapshotRequest"]
@@ -156,13 +158,12 @@ class FetchSnapshotRequest(kipwire.FlexibleMessage):
 
     NAME = "FetchSnapshotRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 59
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FetchSnapshotResponse]]
+    API_KEY: ClassVar[int] = 59
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.FetchSnapshotResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, tag=0),
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),

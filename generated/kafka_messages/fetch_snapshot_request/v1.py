@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_snapshot_response import v1 as _partner
 
 __all__ = ["SnapshotId", "PartitionSnapshot", "TopicSnapshot", "FetchSnapshotRequest"]
@@ -186,13 +188,12 @@ class FetchSnapshotRequest(kipwire.FlexibleMessage):
 
     NAME = "FetchSnapshotRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 59
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FetchSnapshotResponse]]
+    API_KEY: ClassVar[int] = 59
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.FetchSnapshotResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, tag=0),
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),

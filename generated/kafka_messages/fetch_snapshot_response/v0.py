@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_snapshot_request import v0 as _partner
 
 __all__ = ["SnapshotId", "LeaderIdAndEpoch", "PartitionSnapshot", "TopicSnapshot", "FetchSnapshotResponse"]
@@ -246,13 +248,12 @@ class FetchSnapshotResponse(kipwire.FlexibleMessage):
 
     NAME = "FetchSnapshotResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 59
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FetchSnapshotRequest]]
+    API_KEY: ClassVar[int] = 59
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.FetchSnapshotRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     OTHER_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, is_empty, pack_i
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..fetch_snapshot_request import v1 as _partner
 
 __all__ = [
@@ -307,13 +309,12 @@ class FetchSnapshotResponse(kipwire.FlexibleMessage):
 
     NAME = "FetchSnapshotResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 59
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FetchSnapshotRequest]]
+    API_KEY: ClassVar[int] = 59
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.FetchSnapshotRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

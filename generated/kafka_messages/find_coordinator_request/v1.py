@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import encode_text, pack_b, pack_h, unpack_b, unpack_h
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..find_coordinator_response import v1 as _partner
 
 __all__ = ["FindCoordinatorRequest"]
@@ -27,13 +28,12 @@ class FindCoordinatorRequest(kipwire.Message):
 
     NAME = "FindCoordinatorRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 10
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FindCoordinatorResponse]]
+    API_KEY: ClassVar[int] = 10
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.FindCoordinatorResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("key_type", "KeyType", "int8", default=0),

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..find_coordinator_response import v2 as _partner
 
 __all__ = ["FindCoordinatorRequest"]
@@ -20,6 +21,6 @@ class FindCoordinatorRequest(v1.FindCoordinatorRequest):
     __slots__ = ()
     __doc__ = v1.FindCoordinatorRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FindCoordinatorResponse]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.FindCoordinatorResponse]]

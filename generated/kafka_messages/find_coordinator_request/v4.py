@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import pack_b, read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..find_coordinator_response import v4 as _partner
 
 __all__ = ["FindCoordinatorRequest"]
@@ -32,13 +34,12 @@ class FindCoordinatorRequest(kipwire.FlexibleMessage):
 
     NAME = "FindCoordinatorRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 10
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FindCoordinatorResponse]]
+    API_KEY: ClassVar[int] = 10
+    VERSION = 4
+    RESPONSE: ClassVar[type[_partner.FindCoordinatorResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("key_type", "KeyType", "int8", default=0),
         kipwire.Field("coordinator_keys", "CoordinatorKeys", "[]string"),

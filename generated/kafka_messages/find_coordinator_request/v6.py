@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v4
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..find_coordinator_response import v6 as _partner
 
 __all__ = ["FindCoordinatorRequest"]
@@ -20,6 +21,6 @@ class FindCoordinatorRequest(v4.FindCoordinatorRequest):
     __slots__ = ()
     __doc__ = v4.FindCoordinatorRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FindCoordinatorResponse]]
+    VERSION = 6
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.FindCoordinatorResponse]]

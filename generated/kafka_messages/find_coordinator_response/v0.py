@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import encode_text, pack_i, unpack_i
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..find_coordinator_request import v0 as _partner
 
 __all__ = ["FindCoordinatorResponse"]
@@ -32,13 +34,12 @@ class FindCoordinatorResponse(kipwire.Message):
 
     NAME = "FindCoordinatorResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 10
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FindCoordinatorRequest]]
+    API_KEY: ClassVar[int] = 10
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.FindCoordinatorRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_i
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..find_coordinator_request import v1 as _partner
 
 __all__ = ["FindCoordinatorResponse"]
@@ -37,13 +39,12 @@ class FindCoordinatorResponse(kipwire.Message):
 
     NAME = "FindCoordinatorResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 10
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FindCoordinatorRequest]]
+    API_KEY: ClassVar[int] = 10
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.FindCoordinatorRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..find_coordinator_request import v2 as _partner
 
 __all__ = ["FindCoordinatorResponse"]
@@ -20,6 +21,6 @@ class FindCoordinatorResponse(v1.FindCoordinatorResponse):
     __slots__ = ()
     __doc__ = v1.FindCoordinatorResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FindCoordinatorRequest]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.FindCoordinatorRequest]]

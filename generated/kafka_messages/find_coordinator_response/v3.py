@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..find_coordinator_request import v3 as _partner
 
 __all__ = ["FindCoordinatorResponse"]
@@ -39,13 +41,12 @@ class FindCoordinatorResponse(kipwire.FlexibleMessage):
 
     NAME = "FindCoordinatorResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 10
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FindCoordinatorRequest]]
+    API_KEY: ClassVar[int] = 10
+    VERSION = 3
+    REQUEST: ClassVar[type[_partner.FindCoordinatorRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..get_telemetry_subscriptions_response import v0 as _partner
 
 __all__ = ["GetTelemetrySubscriptionsRequest"]
@@ -30,13 +32,12 @@ class GetTelemetrySubscriptionsRequest(kipwire.FlexibleMessage):
 
     NAME = "GetTelemetrySubscriptionsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 71
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.GetTelemetrySubscriptionsResponse]]
+    API_KEY: ClassVar[int] = 71
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.GetTelemetrySubscriptionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),)
     __slots__ = kipwire.slots_of(FIELDS)
 

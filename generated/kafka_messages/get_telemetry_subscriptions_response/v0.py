@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT8, UNPAC
 from kipwire.codec.wire import read_tag_section, tag_section, write_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..get_telemetry_subscriptions_request import v0 as _partner
 
 __all__ = ["GetTelemetrySubscriptionsResponse"]
@@ -49,13 +51,12 @@ class GetTelemetrySubscriptionsResponse(kipwire.FlexibleMessage):
 
     NAME = "GetTelemetrySubscriptionsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 71
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.GetTelemetrySubscriptionsRequest]]
+    API_KEY: ClassVar[int] = 71
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.GetTelemetrySubscriptionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

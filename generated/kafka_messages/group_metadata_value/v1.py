@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["MemberMetadata", "GroupMetadataValue"]
 
@@ -135,8 +138,8 @@ class GroupMetadataValue(kipwire.Message):
 
     NAME = "GroupMetadataValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 2
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[int] = 2
+    VERSION = 1
     MIN_VERSION = 0
     MAX_VERSION = 4
     FIELDS = (

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_i, pack_q, read_size, read_string_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["MemberMetadata", "GroupMetadataValue"]
 
@@ -186,8 +189,8 @@ class GroupMetadataValue(kipwire.FlexibleMessage):
 
     NAME = "GroupMetadataValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 2
-    VERSION: typing.ClassVar[int] = 4
+    API_KEY: ClassVar[int] = 2
+    VERSION = 4
     MIN_VERSION = 0
     MAX_VERSION = 4
     FIELDS = (

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..heartbeat_response import v0 as _partner
 
 __all__ = ["HeartbeatRequest"]
@@ -30,13 +32,12 @@ class HeartbeatRequest(kipwire.Message):
 
     NAME = "HeartbeatRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 12
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.HeartbeatResponse]]
+    API_KEY: ClassVar[int] = 12
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.HeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("generation_id", "GenerationId", "int32", default=0),

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..heartbeat_response import v2 as _partner
 
 __all__ = ["HeartbeatRequest"]
@@ -20,6 +21,6 @@ class HeartbeatRequest(v0.HeartbeatRequest):
     __slots__ = ()
     __doc__ = v0.HeartbeatRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.HeartbeatResponse]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.HeartbeatResponse]]

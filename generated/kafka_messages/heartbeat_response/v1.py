@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..heartbeat_request import v1 as _partner
 
 __all__ = ["HeartbeatResponse"]
@@ -30,13 +32,12 @@ class HeartbeatResponse(kipwire.Message):
 
     NAME = "HeartbeatResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 12
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.HeartbeatRequest]]
+    API_KEY: ClassVar[int] = 12
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.HeartbeatRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..heartbeat_request import v3 as _partner
 
 __all__ = ["HeartbeatResponse"]
@@ -20,6 +21,6 @@ class HeartbeatResponse(v1.HeartbeatResponse):
     __slots__ = ()
     __doc__ = v1.HeartbeatResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.HeartbeatRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.HeartbeatRequest]]

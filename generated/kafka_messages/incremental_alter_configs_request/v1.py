@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pac
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..incremental_alter_configs_response import v1 as _partner
 
 __all__ = ["AlterableConfig", "AlterConfigsResource", "IncrementalAlterConfigsRequest"]
@@ -145,13 +147,12 @@ class IncrementalAlterConfigsRequest(kipwire.FlexibleMessage):
 
     NAME = "IncrementalAlterConfigsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 44
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.IncrementalAlterConfigsResponse]]
+    API_KEY: ClassVar[int] = 44
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.IncrementalAlterConfigsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),

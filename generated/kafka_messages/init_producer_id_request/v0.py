@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..init_producer_id_response import v0 as _partner
 
 __all__ = ["InitProducerIdRequest"]
@@ -27,13 +28,12 @@ class InitProducerIdRequest(kipwire.Message):
 
     NAME = "InitProducerIdRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 22
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.InitProducerIdResponse]]
+    API_KEY: ClassVar[int] = 22
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.InitProducerIdResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field(
             "transactional_id", "TransactionalId", "string", default="", nullable=True, entity_type="transactionalId"

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..init_producer_id_response import v6 as _partner
 
 __all__ = ["InitProducerIdRequest"]
@@ -40,13 +42,12 @@ class InitProducerIdRequest(kipwire.FlexibleMessage):
 
     NAME = "InitProducerIdRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 22
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.InitProducerIdResponse]]
+    API_KEY: ClassVar[int] = 22
+    VERSION = 6
+    RESPONSE: ClassVar[type[_partner.InitProducerIdResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field(
             "transactional_id", "TransactionalId", "string", default="", nullable=True, entity_type="transactionalId"

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..init_producer_id_request import v0 as _partner
 
 __all__ = ["InitProducerIdResponse"]
@@ -30,13 +32,12 @@ class InitProducerIdResponse(kipwire.Message):
 
     NAME = "InitProducerIdResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 22
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.InitProducerIdRequest]]
+    API_KEY: ClassVar[int] = 22
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.InitProducerIdRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..init_producer_id_request import v2 as _partner
 
 __all__ = ["InitProducerIdResponse"]
@@ -31,13 +33,12 @@ class InitProducerIdResponse(kipwire.FlexibleMessage):
 
     NAME = "InitProducerIdResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 22
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.InitProducerIdRequest]]
+    API_KEY: ClassVar[int] = 22
+    VERSION = 2
+    REQUEST: ClassVar[type[_partner.InitProducerIdRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

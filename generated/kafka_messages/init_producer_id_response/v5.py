@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..init_producer_id_request import v5 as _partner
 
 __all__ = ["InitProducerIdResponse"]
@@ -20,6 +21,6 @@ class InitProducerIdResponse(v2.InitProducerIdResponse):
     __slots__ = ()
     __doc__ = v2.InitProducerIdResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.InitProducerIdRequest]]
+    VERSION = 5
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.InitProducerIdRequest]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..initialize_share_group_state_request import v0 as _partner
 
 __all__ = ["PartitionResult", "InitializeStateResult", "InitializeShareGroupStateResponse"]
@@ -120,13 +122,12 @@ class InitializeShareGroupStateResponse(kipwire.FlexibleMessage):
 
     NAME = "InitializeShareGroupStateResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 83
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.InitializeShareGroupStateRequest]]
+    API_KEY: ClassVar[int] = 83
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.InitializeShareGroupStateRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("results", "Results", "[]InitializeStateResult", struct=InitializeStateResult),)
     __slots__ = kipwire.slots_of(FIELDS)
 

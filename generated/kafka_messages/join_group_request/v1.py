@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..join_group_response import v1 as _partner
 
 __all__ = ["JoinGroupRequestProtocol", "JoinGroupRequest"]
@@ -83,13 +85,12 @@ class JoinGroupRequest(kipwire.Message):
 
     NAME = "JoinGroupRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 11
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.JoinGroupResponse]]
+    API_KEY: ClassVar[int] = 11
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.JoinGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 9
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 from .v1 import JoinGroupRequestProtocol
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..join_group_response import v4 as _partner
 
 __all__ = ["JoinGroupRequestProtocol", "JoinGroupRequest"]
@@ -21,6 +22,6 @@ class JoinGroupRequest(v1.JoinGroupRequest):
     __slots__ = ()
     __doc__ = v1.JoinGroupRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.JoinGroupResponse]]
+    VERSION = 4
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.JoinGroupResponse]]

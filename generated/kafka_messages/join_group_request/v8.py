@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..join_group_response import v8 as _partner
 
 __all__ = ["JoinGroupRequestProtocol", "JoinGroupRequest"]
@@ -102,13 +104,12 @@ class JoinGroupRequest(kipwire.FlexibleMessage):
 
     NAME = "JoinGroupRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 11
-    VERSION: typing.ClassVar[int] = 8
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.JoinGroupResponse]]
+    API_KEY: ClassVar[int] = 11
+    VERSION = 8
+    RESPONSE: ClassVar[type[_partner.JoinGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 9
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v8
 from .v8 import JoinGroupRequestProtocol
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..join_group_response import v9 as _partner
 
 __all__ = ["JoinGroupRequestProtocol", "JoinGroupRequest"]
@@ -21,6 +22,6 @@ class JoinGroupRequest(v8.JoinGroupRequest):
     __slots__ = ()
     __doc__ = v8.JoinGroupRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 9
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.JoinGroupResponse]]
+    VERSION = 9
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.JoinGroupResponse]]

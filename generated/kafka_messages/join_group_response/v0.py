@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..join_group_request import v0 as _partner
 
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
@@ -84,13 +86,12 @@ class JoinGroupResponse(kipwire.Message):
 
     NAME = "JoinGroupResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 11
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.JoinGroupRequest]]
+    API_KEY: ClassVar[int] = 11
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.JoinGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 9
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("generation_id", "GenerationId", "int32", default=-1),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import JoinGroupResponseMember
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..join_group_request import v1 as _partner
 
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
@@ -21,6 +22,6 @@ class JoinGroupResponse(v0.JoinGroupResponse):
     __slots__ = ()
     __doc__ = v0.JoinGroupResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.JoinGroupRequest]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.JoinGroupRequest]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, 
 from kipwire.codec.wire import pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leader_and_isr_response import v3 as _partner
 
 __all__ = ["LeaderAndIsrPartitionState", "LeaderAndIsrTopicState", "LeaderAndIsrLiveLeader", "LeaderAndIsrRequest"]
@@ -225,13 +227,12 @@ class LeaderAndIsrRequest(kipwire.Message):
 
     NAME = "LeaderAndIsrRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 4
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.LeaderAndIsrResponse]]
+    API_KEY: ClassVar[int] = 4
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.LeaderAndIsrResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 7
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("controller_id", "ControllerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("controller_epoch", "ControllerEpoch", "int32", default=0),

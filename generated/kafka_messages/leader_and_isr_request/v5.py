@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leader_and_isr_response import v5 as _partner
 
 __all__ = ["LeaderAndIsrPartitionState", "LeaderAndIsrTopicState", "LeaderAndIsrLiveLeader", "LeaderAndIsrRequest"]
@@ -288,13 +290,12 @@ class LeaderAndIsrRequest(kipwire.FlexibleMessage):
 
     NAME = "LeaderAndIsrRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 4
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.LeaderAndIsrResponse]]
+    API_KEY: ClassVar[int] = 4
+    VERSION = 5
+    RESPONSE: ClassVar[type[_partner.LeaderAndIsrResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 7
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("controller_id", "ControllerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("controller_epoch", "ControllerEpoch", "int32", default=0),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leader_and_isr_request import v0 as _partner
 
 __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrResponse"]
@@ -73,13 +75,12 @@ class LeaderAndIsrResponse(kipwire.Message):
 
     NAME = "LeaderAndIsrResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 4
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.LeaderAndIsrRequest]]
+    API_KEY: ClassVar[int] = 4
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.LeaderAndIsrRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 7
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(

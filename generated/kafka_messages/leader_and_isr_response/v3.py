@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import LeaderAndIsrPartitionError
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leader_and_isr_request import v3 as _partner
 
 __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrResponse"]
@@ -21,6 +22,6 @@ class LeaderAndIsrResponse(v0.LeaderAndIsrResponse):
     __slots__ = ()
     __doc__ = v0.LeaderAndIsrResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.LeaderAndIsrRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.LeaderAndIsrRequest]]

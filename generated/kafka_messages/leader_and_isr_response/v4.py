@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_h, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leader_and_isr_request import v4 as _partner
 
 __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrResponse"]
@@ -82,13 +84,12 @@ class LeaderAndIsrResponse(kipwire.FlexibleMessage):
 
     NAME = "LeaderAndIsrResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 4
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.LeaderAndIsrRequest]]
+    API_KEY: ClassVar[int] = 4
+    VERSION = 4
+    REQUEST: ClassVar[type[_partner.LeaderAndIsrRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 7
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import pack_h, read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leader_and_isr_request import v5 as _partner
 
 __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrTopicError", "LeaderAndIsrResponse"]
@@ -109,13 +111,12 @@ class LeaderAndIsrResponse(kipwire.FlexibleMessage):
 
     NAME = "LeaderAndIsrResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 4
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.LeaderAndIsrRequest]]
+    API_KEY: ClassVar[int] = 4
+    VERSION = 5
+    REQUEST: ClassVar[type[_partner.LeaderAndIsrRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 7
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("topics", "Topics", "[]LeaderAndIsrTopicError", struct=LeaderAndIsrTopicError),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v5
 from .v5 import LeaderAndIsrPartitionError, LeaderAndIsrTopicError
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leader_and_isr_request import v6 as _partner
 
 __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrTopicError", "LeaderAndIsrResponse"]
@@ -21,6 +22,6 @@ class LeaderAndIsrResponse(v5.LeaderAndIsrResponse):
     __slots__ = ()
     __doc__ = v5.LeaderAndIsrResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.LeaderAndIsrRequest]]
+    VERSION = 6
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.LeaderAndIsrRequest]]

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["Voter", "LeaderChangeMessage"]
 
@@ -63,8 +66,8 @@ class LeaderChangeMessage(kipwire.FlexibleMessage):
 
     NAME = "LeaderChangeMessage"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -12,6 +11,10 @@ from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["Voter", "LeaderChangeMessage"]
 
@@ -72,8 +75,8 @@ class LeaderChangeMessage(kipwire.FlexibleMessage):
 
     NAME = "LeaderChangeMessage"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[None] = None
+    VERSION = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
     FIELDS = (

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leave_group_response import v0 as _partner
 
 __all__ = ["LeaveGroupRequest"]
@@ -25,13 +26,12 @@ class LeaveGroupRequest(kipwire.Message):
 
     NAME = "LeaveGroupRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 13
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.LeaveGroupResponse]]
+    API_KEY: ClassVar[int] = 13
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.LeaveGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("member_id", "MemberId", "string", default=""),

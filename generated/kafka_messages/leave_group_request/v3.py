@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leave_group_response import v3 as _partner
 
 __all__ = ["MemberIdentity", "LeaveGroupRequest"]
@@ -78,13 +79,12 @@ class LeaveGroupRequest(kipwire.Message):
 
     NAME = "LeaveGroupRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 13
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.LeaveGroupResponse]]
+    API_KEY: ClassVar[int] = 13
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.LeaveGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("members", "Members", "[]MemberIdentity", struct=MemberIdentity),

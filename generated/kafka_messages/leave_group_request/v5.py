@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leave_group_response import v5 as _partner
 
 __all__ = ["MemberIdentity", "LeaveGroupRequest"]
@@ -106,13 +107,12 @@ class LeaveGroupRequest(kipwire.FlexibleMessage):
 
     NAME = "LeaveGroupRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 13
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.LeaveGroupResponse]]
+    API_KEY: ClassVar[int] = 13
+    VERSION = 5
+    RESPONSE: ClassVar[type[_partner.LeaveGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("members", "Members", "[]MemberIdentity", struct=MemberIdentity),

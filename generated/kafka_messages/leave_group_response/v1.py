@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leave_group_request import v1 as _partner
 
 __all__ = ["LeaveGroupResponse"]
@@ -28,13 +30,12 @@ class LeaveGroupResponse(kipwire.Message):
 
     NAME = "LeaveGroupResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 13
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.LeaveGroupRequest]]
+    API_KEY: ClassVar[int] = 13
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.LeaveGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leave_group_request import v2 as _partner
 
 __all__ = ["LeaveGroupResponse"]
@@ -20,6 +21,6 @@ class LeaveGroupResponse(v1.LeaveGroupResponse):
     __slots__ = ()
     __doc__ = v1.LeaveGroupResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.LeaveGroupRequest]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.LeaveGroupRequest]]

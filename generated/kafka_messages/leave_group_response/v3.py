@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leave_group_request import v3 as _partner
 
 __all__ = ["MemberResponse", "LeaveGroupResponse"]
@@ -88,13 +90,12 @@ class LeaveGroupResponse(kipwire.Message):
 
     NAME = "LeaveGroupResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 13
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.LeaveGroupRequest]]
+    API_KEY: ClassVar[int] = 13
+    VERSION = 3
+    REQUEST: ClassVar[type[_partner.LeaveGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

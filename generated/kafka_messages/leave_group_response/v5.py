@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v4
 from .v4 import MemberResponse
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..leave_group_request import v5 as _partner
 
 __all__ = ["MemberResponse", "LeaveGroupResponse"]
@@ -21,6 +22,6 @@ class LeaveGroupResponse(v4.LeaveGroupResponse):
     __slots__ = ()
     __doc__ = v4.LeaveGroupResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.LeaveGroupRequest]]
+    VERSION = 5
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.LeaveGroupRequest]]

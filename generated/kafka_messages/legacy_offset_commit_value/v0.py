@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import encode_text, pack_q, unpack_q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["LegacyOffsetCommitValue"]
 
@@ -27,8 +30,8 @@ class LegacyOffsetCommitValue(kipwire.Message):
 
     NAME = "LegacyOffsetCommitValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 0
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

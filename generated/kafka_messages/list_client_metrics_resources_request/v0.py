@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_client_metrics_resources_response import v0 as _partner
 
 __all__ = ["ListClientMetricsResourcesRequest"]
@@ -21,13 +22,12 @@ class ListClientMetricsResourcesRequest(kipwire.FlexibleMessage):
 
     NAME = "ListClientMetricsResourcesRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 74
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListClientMetricsResourcesResponse]]
+    API_KEY: ClassVar[int] = 74
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.ListClientMetricsResourcesResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_config_resources_response import v1 as _partner
 
 __all__ = ["ListConfigResourcesRequest"]
@@ -27,13 +28,12 @@ class ListConfigResourcesRequest(kipwire.FlexibleMessage):
 
     NAME = "ListConfigResourcesRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 74
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListConfigResourcesResponse]]
+    API_KEY: ClassVar[int] = 74
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.ListConfigResourcesResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("resource_types", "ResourceTypes", "[]int8"),)
     __slots__ = kipwire.slots_of(FIELDS)
 

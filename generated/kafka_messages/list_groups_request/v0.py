@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_groups_response import v0 as _partner
 
 __all__ = ["ListGroupsRequest"]
@@ -18,13 +19,12 @@ class ListGroupsRequest(kipwire.Message):
 
     NAME = "ListGroupsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 16
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListGroupsResponse]]
+    API_KEY: ClassVar[int] = 16
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.ListGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_groups_response import v2 as _partner
 
 __all__ = ["ListGroupsRequest"]
@@ -20,6 +21,6 @@ class ListGroupsRequest(v0.ListGroupsRequest):
     __slots__ = ()
     __doc__ = v0.ListGroupsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListGroupsResponse]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.ListGroupsResponse]]

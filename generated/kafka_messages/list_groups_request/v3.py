@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_groups_response import v3 as _partner
 
 __all__ = ["ListGroupsRequest"]
@@ -19,13 +20,12 @@ class ListGroupsRequest(kipwire.FlexibleMessage):
 
     NAME = "ListGroupsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 16
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListGroupsResponse]]
+    API_KEY: ClassVar[int] = 16
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.ListGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 

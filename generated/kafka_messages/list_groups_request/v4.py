@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_groups_response import v4 as _partner
 
 __all__ = ["ListGroupsRequest"]
@@ -26,13 +27,12 @@ class ListGroupsRequest(kipwire.FlexibleMessage):
 
     NAME = "ListGroupsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 16
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListGroupsResponse]]
+    API_KEY: ClassVar[int] = 16
+    VERSION = 4
+    RESPONSE: ClassVar[type[_partner.ListGroupsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("states_filter", "StatesFilter", "[]string"),)
     __slots__ = kipwire.slots_of(FIELDS)
 

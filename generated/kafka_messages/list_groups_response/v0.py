@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_groups_request import v0 as _partner
 
 __all__ = ["ListedGroup", "ListGroupsResponse"]
@@ -75,13 +77,12 @@ class ListGroupsResponse(kipwire.Message):
 
     NAME = "ListGroupsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 16
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ListGroupsRequest]]
+    API_KEY: ClassVar[int] = 16
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.ListGroupsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("groups", "Groups", "[]ListedGroup", struct=ListedGroup),

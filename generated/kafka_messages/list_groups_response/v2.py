@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 from .v1 import ListedGroup
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_groups_request import v2 as _partner
 
 __all__ = ["ListedGroup", "ListGroupsResponse"]
@@ -21,6 +22,6 @@ class ListGroupsResponse(v1.ListGroupsResponse):
     __slots__ = ()
     __doc__ = v1.ListGroupsResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ListGroupsRequest]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.ListGroupsRequest]]

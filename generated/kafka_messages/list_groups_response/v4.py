@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_groups_request import v4 as _partner
 
 __all__ = ["ListedGroup", "ListGroupsResponse"]
@@ -100,13 +102,12 @@ class ListGroupsResponse(kipwire.FlexibleMessage):
 
     NAME = "ListGroupsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 16
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ListGroupsRequest]]
+    API_KEY: ClassVar[int] = 16
+    VERSION = 4
+    REQUEST: ClassVar[type[_partner.ListGroupsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import ListOffsetsPartition, ListOffsetsTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_offsets_response import v3 as _partner
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
@@ -21,6 +22,6 @@ class ListOffsetsRequest(v2.ListOffsetsRequest):
     __slots__ = ()
     __doc__ = v2.ListOffsetsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListOffsetsResponse]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.ListOffsetsResponse]]

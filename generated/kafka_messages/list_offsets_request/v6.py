@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_offsets_response import v6 as _partner
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
@@ -118,13 +120,12 @@ class ListOffsetsRequest(kipwire.FlexibleMessage):
 
     NAME = "ListOffsetsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 2
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListOffsetsResponse]]
+    API_KEY: ClassVar[int] = 2
+    VERSION = 6
+    RESPONSE: ClassVar[type[_partner.ListOffsetsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 11
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("isolation_level", "IsolationLevel", "int8", default=0),

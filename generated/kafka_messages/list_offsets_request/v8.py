@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v6
 from .v6 import ListOffsetsPartition, ListOffsetsTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_offsets_response import v8 as _partner
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
@@ -21,6 +22,6 @@ class ListOffsetsRequest(v6.ListOffsetsRequest):
     __slots__ = ()
     __doc__ = v6.ListOffsetsRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 8
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListOffsetsResponse]]
+    VERSION = 8
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.ListOffsetsResponse]]

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_offsets_request import v1 as _partner
 
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffsetsResponse"]
@@ -109,13 +111,12 @@ class ListOffsetsResponse(kipwire.Message):
 
     NAME = "ListOffsetsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 2
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ListOffsetsRequest]]
+    API_KEY: ClassVar[int] = 2
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.ListOffsetsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 11
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (kipwire.Field("topics", "Topics", "[]ListOffsetsTopicResponse", struct=ListOffsetsTopicResponse),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v6
 from .v6 import ListOffsetsPartitionResponse, ListOffsetsTopicResponse
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_offsets_request import v10 as _partner
 
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffsetsResponse"]
@@ -21,6 +22,6 @@ class ListOffsetsResponse(v6.ListOffsetsResponse):
     __slots__ = ()
     __doc__ = v6.ListOffsetsResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 10
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ListOffsetsRequest]]
+    VERSION = 10
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.ListOffsetsRequest]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, enco
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_partition_reassignments_response import v0 as _partner
 
 __all__ = ["ListPartitionReassignmentsTopics", "ListPartitionReassignmentsRequest"]
@@ -87,13 +89,12 @@ class ListPartitionReassignmentsRequest(kipwire.FlexibleMessage):
 
     NAME = "ListPartitionReassignmentsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 46
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListPartitionReassignmentsResponse]]
+    API_KEY: ClassVar[int] = 46
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.ListPartitionReassignmentsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
         kipwire.Field(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import ElementPackers, read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, UNPACK_INT32, as_list, encode_text, rea
 from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_partition_reassignments_request import v0 as _partner
 
 __all__ = ["OngoingPartitionReassignment", "OngoingTopicReassignment", "ListPartitionReassignmentsResponse"]
@@ -160,13 +162,12 @@ class ListPartitionReassignmentsResponse(kipwire.FlexibleMessage):
 
     NAME = "ListPartitionReassignmentsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 46
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ListPartitionReassignmentsRequest]]
+    API_KEY: ClassVar[int] = 46
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.ListPartitionReassignmentsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, read_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_transactions_response import v0 as _partner
 
 __all__ = ["ListTransactionsRequest"]
@@ -29,13 +30,12 @@ class ListTransactionsRequest(kipwire.FlexibleMessage):
 
     NAME = "ListTransactionsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 66
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListTransactionsResponse]]
+    API_KEY: ClassVar[int] = 66
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.ListTransactionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("state_filters", "StateFilters", "[]string"),
         kipwire.Field("producer_id_filters", "ProducerIdFilters", "[]int64", entity_type="producerId"),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, read
 from kipwire.codec.wire import write_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_transactions_response import v1 as _partner
 
 __all__ = ["ListTransactionsRequest"]
@@ -35,13 +37,12 @@ class ListTransactionsRequest(kipwire.FlexibleMessage):
 
     NAME = "ListTransactionsRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 66
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ListTransactionsResponse]]
+    API_KEY: ClassVar[int] = 66
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.ListTransactionsResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("state_filters", "StateFilters", "[]string"),
         kipwire.Field("producer_id_filters", "ProducerIdFilters", "[]int64", entity_type="producerId"),

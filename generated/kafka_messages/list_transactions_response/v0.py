@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_q, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_transactions_request import v0 as _partner
 
 __all__ = ["TransactionState", "ListTransactionsResponse"]
@@ -94,13 +96,12 @@ class ListTransactionsResponse(kipwire.FlexibleMessage):
 
     NAME = "ListTransactionsResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 66
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ListTransactionsRequest]]
+    API_KEY: ClassVar[int] = 66
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.ListTransactionsRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

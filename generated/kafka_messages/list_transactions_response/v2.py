@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import TransactionState
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..list_transactions_request import v2 as _partner
 
 __all__ = ["TransactionState", "ListTransactionsResponse"]
@@ -21,6 +22,6 @@ class ListTransactionsResponse(v0.ListTransactionsResponse):
     __slots__ = ()
     __doc__ = v0.ListTransactionsResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ListTransactionsRequest]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.ListTransactionsRequest]]

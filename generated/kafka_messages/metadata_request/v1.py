@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..metadata_response import v1 as _partner
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
@@ -57,13 +58,12 @@ class MetadataRequest(kipwire.Message):
 
     NAME = "MetadataRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 3
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.MetadataResponse]]
+    API_KEY: ClassVar[int] = 3
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.MetadataResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 13
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 

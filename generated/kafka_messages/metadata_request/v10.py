@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, rea
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..metadata_response import v10 as _partner
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
@@ -89,13 +91,12 @@ class MetadataRequest(kipwire.FlexibleMessage):
 
     NAME = "MetadataRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 3
-    VERSION: typing.ClassVar[int] = 10
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.MetadataResponse]]
+    API_KEY: ClassVar[int] = 3
+    VERSION = 10
+    RESPONSE: ClassVar[type[_partner.MetadataResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 13
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),
         kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v4
 from .v4 import MetadataRequestTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..metadata_response import v6 as _partner
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
@@ -21,6 +22,6 @@ class MetadataRequest(v4.MetadataRequest):
     __slots__ = ()
     __doc__ = v4.MetadataRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.MetadataResponse]]
+    VERSION = 6
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.MetadataResponse]]

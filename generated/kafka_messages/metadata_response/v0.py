@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_i, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..metadata_request import v0 as _partner
 
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
@@ -175,13 +177,12 @@ class MetadataResponse(kipwire.Message):
 
     NAME = "MetadataResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 3
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.MetadataRequest]]
+    API_KEY: ClassVar[int] = 3
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.MetadataRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 13
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker),
         kipwire.Field("topics", "Topics", "[]MetadataResponseTopic", struct=MetadataResponseTopic),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..metadata_request import v10 as _partner
 
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
@@ -288,13 +290,12 @@ class MetadataResponse(kipwire.FlexibleMessage):
 
     NAME = "MetadataResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 3
-    VERSION: typing.ClassVar[int] = 10
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.MetadataRequest]]
+    API_KEY: ClassVar[int] = 3
+    VERSION = 10
+    REQUEST: ClassVar[type[_partner.MetadataRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 13
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, 
 from kipwire.codec.wire import pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..metadata_request import v7 as _partner
 
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
@@ -230,13 +232,12 @@ class MetadataResponse(kipwire.Message):
 
     NAME = "MetadataResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 3
-    VERSION: typing.ClassVar[int] = 7
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.MetadataRequest]]
+    API_KEY: ClassVar[int] = 3
+    VERSION = 7
+    REQUEST: ClassVar[type[_partner.MetadataRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 13
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker),

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["NoOpRecord"]
 
@@ -18,8 +20,8 @@ class NoOpRecord(kipwire.FlexibleMessage):
 
     NAME = "NoOpRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 20
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 20
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = ()

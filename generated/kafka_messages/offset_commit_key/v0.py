@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["OffsetCommitKey"]
 
@@ -23,8 +25,8 @@ class OffsetCommitKey(kipwire.Message):
 
     NAME = "OffsetCommitKey"
     TYPE = "coordinator-key"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 1
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

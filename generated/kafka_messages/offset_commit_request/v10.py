@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_commit_response import v10 as _partner
 
 __all__ = ["OffsetCommitRequestPartition", "OffsetCommitRequestTopic", "OffsetCommitRequest"]
@@ -148,13 +150,12 @@ class OffsetCommitRequest(kipwire.FlexibleMessage):
 
     NAME = "OffsetCommitRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 8
-    VERSION: typing.ClassVar[int] = 10
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetCommitResponse]]
+    API_KEY: ClassVar[int] = 8
+    VERSION = 10
+    RESPONSE: ClassVar[type[_partner.OffsetCommitResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 10
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(

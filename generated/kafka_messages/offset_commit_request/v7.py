@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_commit_response import v7 as _partner
 
 __all__ = ["OffsetCommitRequestPartition", "OffsetCommitRequestTopic", "OffsetCommitRequest"]
@@ -133,13 +135,12 @@ class OffsetCommitRequest(kipwire.Message):
 
     NAME = "OffsetCommitRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 8
-    VERSION: typing.ClassVar[int] = 7
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetCommitResponse]]
+    API_KEY: ClassVar[int] = 8
+    VERSION = 7
+    RESPONSE: ClassVar[type[_partner.OffsetCommitResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 10
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(

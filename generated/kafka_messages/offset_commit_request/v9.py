@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v8
 from .v8 import OffsetCommitRequestPartition, OffsetCommitRequestTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_commit_response import v9 as _partner
 
 __all__ = ["OffsetCommitRequestPartition", "OffsetCommitRequestTopic", "OffsetCommitRequest"]
@@ -21,6 +22,6 @@ class OffsetCommitRequest(v8.OffsetCommitRequest):
     __slots__ = ()
     __doc__ = v8.OffsetCommitRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 9
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetCommitResponse]]
+    VERSION = 9
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.OffsetCommitResponse]]

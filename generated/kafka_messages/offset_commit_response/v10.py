@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import pack_i, read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_commit_request import v10 as _partner
 
 __all__ = ["OffsetCommitResponsePartition", "OffsetCommitResponseTopic", "OffsetCommitResponse"]
@@ -110,13 +112,12 @@ class OffsetCommitResponse(kipwire.FlexibleMessage):
 
     NAME = "OffsetCommitResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 8
-    VERSION: typing.ClassVar[int] = 10
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.OffsetCommitRequest]]
+    API_KEY: ClassVar[int] = 8
+    VERSION = 10
+    REQUEST: ClassVar[type[_partner.OffsetCommitRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 10
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]OffsetCommitResponseTopic", struct=OffsetCommitResponseTopic),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_commit_request import v3 as _partner
 
 __all__ = ["OffsetCommitResponsePartition", "OffsetCommitResponseTopic", "OffsetCommitResponse"]
@@ -106,13 +108,12 @@ class OffsetCommitResponse(kipwire.Message):
 
     NAME = "OffsetCommitResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 8
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.OffsetCommitRequest]]
+    API_KEY: ClassVar[int] = 8
+    VERSION = 3
+    REQUEST: ClassVar[type[_partner.OffsetCommitRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 10
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]OffsetCommitResponseTopic", struct=OffsetCommitResponseTopic),

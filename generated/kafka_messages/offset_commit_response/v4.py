@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v3
 from .v3 import OffsetCommitResponsePartition, OffsetCommitResponseTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_commit_request import v4 as _partner
 
 __all__ = ["OffsetCommitResponsePartition", "OffsetCommitResponseTopic", "OffsetCommitResponse"]
@@ -21,6 +22,6 @@ class OffsetCommitResponse(v3.OffsetCommitResponse):
     __slots__ = ()
     __doc__ = v3.OffsetCommitResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.OffsetCommitRequest]]
+    VERSION = 4
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.OffsetCommitRequest]]

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import encode_text, pack_q, unpack_q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["OffsetCommitValue"]
 
@@ -28,8 +31,8 @@ class OffsetCommitValue(kipwire.Message):
 
     NAME = "OffsetCommitValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 3
+    API_KEY: ClassVar[int] = 1
+    VERSION = 3
     MIN_VERSION = 0
     MAX_VERSION = 4
     FIELDS = (

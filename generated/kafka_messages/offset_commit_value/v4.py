@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["OffsetCommitValue"]
 
@@ -36,8 +39,8 @@ class OffsetCommitValue(kipwire.FlexibleMessage):
 
     NAME = "OffsetCommitValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 4
+    API_KEY: ClassVar[int] = 1
+    VERSION = 4
     MIN_VERSION = 0
     MAX_VERSION = 4
     FIELDS = (

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_delete_response import v0 as _partner
 
 __all__ = ["OffsetDeleteRequestPartition", "OffsetDeleteRequestTopic", "OffsetDeleteRequest"]
@@ -95,13 +96,12 @@ class OffsetDeleteRequest(kipwire.Message):
 
     NAME = "OffsetDeleteRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 47
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetDeleteResponse]]
+    API_KEY: ClassVar[int] = 47
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.OffsetDeleteResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("topics", "Topics", "[]OffsetDeleteRequestTopic", struct=OffsetDeleteRequestTopic),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_delete_request import v0 as _partner
 
 __all__ = ["OffsetDeleteResponsePartition", "OffsetDeleteResponseTopic", "OffsetDeleteResponse"]
@@ -108,13 +110,12 @@ class OffsetDeleteResponse(kipwire.Message):
 
     NAME = "OffsetDeleteResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 47
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.OffsetDeleteRequest]]
+    API_KEY: ClassVar[int] = 47
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.OffsetDeleteRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),

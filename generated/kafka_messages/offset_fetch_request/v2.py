@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_fetch_response import v2 as _partner
 
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
@@ -74,13 +75,12 @@ class OffsetFetchRequest(kipwire.Message):
 
     NAME = "OffsetFetchRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 9
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetFetchResponse]]
+    API_KEY: ClassVar[int] = 9
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.OffsetFetchResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 10
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("topics", "Topics", "[]OffsetFetchRequestTopic", struct=OffsetFetchRequestTopic, nullable=True),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import OffsetFetchRequestTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_fetch_response import v4 as _partner
 
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
@@ -21,6 +22,6 @@ class OffsetFetchRequest(v2.OffsetFetchRequest):
     __slots__ = ()
     __doc__ = v2.OffsetFetchRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetFetchResponse]]
+    VERSION = 4
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.OffsetFetchResponse]]

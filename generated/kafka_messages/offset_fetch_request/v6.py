@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_fetch_response import v6 as _partner
 
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
@@ -85,13 +86,12 @@ class OffsetFetchRequest(kipwire.FlexibleMessage):
 
     NAME = "OffsetFetchRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 9
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetFetchResponse]]
+    API_KEY: ClassVar[int] = 9
+    VERSION = 6
+    RESPONSE: ClassVar[type[_partner.OffsetFetchResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 10
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("topics", "Topics", "[]OffsetFetchRequestTopic", struct=OffsetFetchRequestTopic, nullable=True),

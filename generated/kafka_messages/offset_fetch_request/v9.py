@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPA
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_fetch_response import v9 as _partner
 
 __all__ = ["OffsetFetchRequestTopics", "OffsetFetchRequestGroup", "OffsetFetchRequest"]
@@ -170,13 +172,12 @@ class OffsetFetchRequest(kipwire.FlexibleMessage):
 
     NAME = "OffsetFetchRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 9
-    VERSION: typing.ClassVar[int] = 9
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetFetchResponse]]
+    API_KEY: ClassVar[int] = 9
+    VERSION = 9
+    RESPONSE: ClassVar[type[_partner.OffsetFetchResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 10
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("groups", "Groups", "[]OffsetFetchRequestGroup", struct=OffsetFetchRequestGroup),
         kipwire.Field("require_stable", "RequireStable", "bool", default=False),

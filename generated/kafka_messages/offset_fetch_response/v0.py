@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_fetch_request import v0 as _partner
 
 __all__ = ["OffsetFetchResponsePartition", "OffsetFetchResponseTopic", "OffsetFetchResponse"]
@@ -123,13 +125,12 @@ class OffsetFetchResponse(kipwire.Message):
 
     NAME = "OffsetFetchResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 9
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.OffsetFetchRequest]]
+    API_KEY: ClassVar[int] = 9
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.OffsetFetchRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 10
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (kipwire.Field("topics", "Topics", "[]OffsetFetchResponseTopic", struct=OffsetFetchResponseTopic),)
     __slots__ = kipwire.slots_of(FIELDS)
 

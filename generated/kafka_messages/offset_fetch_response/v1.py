@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import OffsetFetchResponsePartition, OffsetFetchResponseTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_fetch_request import v1 as _partner
 
 __all__ = ["OffsetFetchResponsePartition", "OffsetFetchResponseTopic", "OffsetFetchResponse"]
@@ -21,6 +22,6 @@ class OffsetFetchResponse(v0.OffsetFetchResponse):
     __slots__ = ()
     __doc__ = v0.OffsetFetchResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.OffsetFetchRequest]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.OffsetFetchRequest]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_fetch_request import v10 as _partner
 
 __all__ = [
@@ -208,13 +210,12 @@ class OffsetFetchResponse(kipwire.FlexibleMessage):
 
     NAME = "OffsetFetchResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 9
-    VERSION: typing.ClassVar[int] = 10
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.OffsetFetchRequest]]
+    API_KEY: ClassVar[int] = 9
+    VERSION = 10
+    REQUEST: ClassVar[type[_partner.OffsetFetchRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 10
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("groups", "Groups", "[]OffsetFetchResponseGroup", struct=OffsetFetchResponseGroup),

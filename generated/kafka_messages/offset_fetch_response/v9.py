@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v8
 from .v8 import OffsetFetchResponsePartitions, OffsetFetchResponseTopics, OffsetFetchResponseGroup
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_fetch_request import v9 as _partner
 
 __all__ = [
@@ -26,6 +27,6 @@ class OffsetFetchResponse(v8.OffsetFetchResponse):
     __slots__ = ()
     __doc__ = v8.OffsetFetchResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 9
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.OffsetFetchRequest]]
+    VERSION = 9
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.OffsetFetchRequest]]

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_for_leader_epoch_response import v0 as _partner
 
 __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderEpochRequest"]
@@ -101,13 +103,12 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
 
     NAME = "OffsetForLeaderEpochRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 23
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetForLeaderEpochResponse]]
+    API_KEY: ClassVar[int] = 23
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.OffsetForLeaderEpochResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic),)
     __slots__ = kipwire.slots_of(FIELDS)
 

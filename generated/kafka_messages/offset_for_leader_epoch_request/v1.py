@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import OffsetForLeaderPartition, OffsetForLeaderTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_for_leader_epoch_response import v1 as _partner
 
 __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderEpochRequest"]
@@ -21,6 +22,6 @@ class OffsetForLeaderEpochRequest(v0.OffsetForLeaderEpochRequest):
     __slots__ = ()
     __doc__ = v0.OffsetForLeaderEpochRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetForLeaderEpochResponse]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.OffsetForLeaderEpochResponse]]

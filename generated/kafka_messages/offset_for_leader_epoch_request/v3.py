@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_for_leader_epoch_response import v3 as _partner
 
 __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderEpochRequest"]
@@ -108,13 +110,12 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
 
     NAME = "OffsetForLeaderEpochRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 23
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetForLeaderEpochResponse]]
+    API_KEY: ClassVar[int] = 23
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.OffsetForLeaderEpochResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
         kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic),

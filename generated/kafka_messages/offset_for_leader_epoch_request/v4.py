@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_for_leader_epoch_response import v4 as _partner
 
 __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderEpochRequest"]
@@ -115,13 +117,12 @@ class OffsetForLeaderEpochRequest(kipwire.FlexibleMessage):
 
     NAME = "OffsetForLeaderEpochRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 23
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.OffsetForLeaderEpochResponse]]
+    API_KEY: ClassVar[int] = 23
+    VERSION = 4
+    RESPONSE: ClassVar[type[_partner.OffsetForLeaderEpochResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
         kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import EpochEndOffset, OffsetForLeaderTopicResult
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_for_leader_epoch_request import v3 as _partner
 
 __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpochResponse"]
@@ -21,6 +22,6 @@ class OffsetForLeaderEpochResponse(v2.OffsetForLeaderEpochResponse):
     __slots__ = ()
     __doc__ = v2.OffsetForLeaderEpochResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.OffsetForLeaderEpochRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.OffsetForLeaderEpochRequest]]

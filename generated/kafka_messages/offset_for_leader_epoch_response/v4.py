@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..offset_for_leader_epoch_request import v4 as _partner
 
 __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpochResponse"]
@@ -119,13 +121,12 @@ class OffsetForLeaderEpochResponse(kipwire.FlexibleMessage):
 
     NAME = "OffsetForLeaderEpochResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 23
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.OffsetForLeaderEpochRequest]]
+    API_KEY: ClassVar[int] = 23
+    VERSION = 4
+    REQUEST: ClassVar[type[_partner.OffsetForLeaderEpochRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopicResult", struct=OffsetForLeaderTopicResult),

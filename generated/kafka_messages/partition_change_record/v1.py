@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, pack_b, pack_i, read_size, read_tag_section
 from kipwire.codec.wire import tag_section, unpack_b, unpack_i, write_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["PartitionChangeRecord"]
 
@@ -43,8 +46,8 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
 
     NAME = "PartitionChangeRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 5
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[int] = 5
+    VERSION = 1
     MIN_VERSION = 0
     MAX_VERSION = 2
     OTHER_TAGS = frozenset({6, 7})

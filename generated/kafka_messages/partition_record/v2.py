@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -12,6 +11,10 @@ from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, pack_b, read_size, read_tag_section
 from kipwire.codec.wire import tag_section, unpack_b, write_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["PartitionRecord"]
 
@@ -48,8 +51,8 @@ class PartitionRecord(kipwire.FlexibleMessage):
 
     NAME = "PartitionRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 3
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[int] = 3
+    VERSION = 2
     MIN_VERSION = 0
     MAX_VERSION = 2
     FIELDS = (

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v9
 from .v9 import PartitionProduceData, TopicProduceData
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..produce_response import v11 as _partner
 
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
@@ -21,6 +22,6 @@ class ProduceRequest(v9.ProduceRequest):
     __slots__ = ()
     __doc__ = v9.ProduceRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 11
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ProduceResponse]]
+    VERSION = 11
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.ProduceResponse]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_i, read_siz
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..produce_response import v13 as _partner
 
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
@@ -132,13 +134,12 @@ class ProduceRequest(kipwire.FlexibleMessage):
 
     NAME = "ProduceRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 13
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ProduceResponse]]
+    API_KEY: ClassVar[int] = 0
+    VERSION = 13
+    RESPONSE: ClassVar[type[_partner.ProduceResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 13
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field(
             "transactional_id", "TransactionalId", "string", default=None, nullable=True, entity_type="transactionalId"

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..produce_response import v3 as _partner
 
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
@@ -116,13 +118,12 @@ class ProduceRequest(kipwire.Message):
 
     NAME = "ProduceRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ProduceResponse]]
+    API_KEY: ClassVar[int] = 0
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.ProduceResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 13
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field(
             "transactional_id", "TransactionalId", "string", default=None, nullable=True, entity_type="transactionalId"

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..produce_request import v1 as _partner
 
 __all__ = ["PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
@@ -108,13 +110,12 @@ class ProduceResponse(kipwire.Message):
 
     NAME = "ProduceResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
+    API_KEY: ClassVar[int] = 0
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.ProduceRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 13
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),

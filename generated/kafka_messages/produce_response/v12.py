@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v10
 from .v10 import (
     BatchIndexAndErrorMessage,
@@ -17,7 +15,10 @@ from .v10 import (
     NodeEndpoint,
 )
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..produce_request import v12 as _partner
 
 __all__ = [
@@ -34,6 +35,6 @@ class ProduceResponse(v10.ProduceResponse):
     __slots__ = ()
     __doc__ = v10.ProduceResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 12
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
+    VERSION = 12
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.ProduceRequest]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, pack_i, read_str
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..produce_request import v13 as _partner
 
 __all__ = [
@@ -347,13 +349,12 @@ class ProduceResponse(kipwire.FlexibleMessage):
 
     NAME = "ProduceResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 13
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
+    API_KEY: ClassVar[int] = 0
+    VERSION = 13
+    REQUEST: ClassVar[type[_partner.ProduceRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 13
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import PartitionProduceResponse, TopicProduceResponse
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..produce_request import v3 as _partner
 
 __all__ = ["PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
@@ -21,6 +22,6 @@ class ProduceResponse(v2.ProduceResponse):
     __slots__ = ()
     __doc__ = v2.ProduceResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.ProduceRequest]]

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v5
 from .v5 import PartitionProduceResponse, TopicProduceResponse
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..produce_request import v7 as _partner
 
 __all__ = ["PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
@@ -21,6 +22,6 @@ class ProduceResponse(v5.ProduceResponse):
     __slots__ = ()
     __doc__ = v5.ProduceResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 7
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
+    VERSION = 7
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.ProduceRequest]]

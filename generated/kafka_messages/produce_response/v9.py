@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..produce_request import v9 as _partner
 
 __all__ = ["BatchIndexAndErrorMessage", "PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
@@ -216,13 +218,12 @@ class ProduceResponse(kipwire.FlexibleMessage):
 
     NAME = "ProduceResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 9
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ProduceRequest]]
+    API_KEY: ClassVar[int] = 0
+    VERSION = 9
+    REQUEST: ClassVar[type[_partner.ProduceRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 13
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     OTHER_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ProducerIdsRecord"]
 
@@ -28,8 +31,8 @@ class ProducerIdsRecord(kipwire.FlexibleMessage):
 
     NAME = "ProducerIdsRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 15
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 15
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

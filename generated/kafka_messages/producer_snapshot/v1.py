@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import pack_I
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ProducerEntry", "ProducerSnapshot"]
 
@@ -123,8 +126,8 @@ class ProducerSnapshot(kipwire.Message):
 
     NAME = "ProducerSnapshot"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[None] = None
+    VERSION = 1
     MIN_VERSION = 1
     MAX_VERSION = 1
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -12,7 +11,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..push_telemetry_response import v0 as _partner
 
 __all__ = ["PushTelemetryRequest"]
@@ -38,13 +40,12 @@ class PushTelemetryRequest(kipwire.FlexibleMessage):
 
     NAME = "PushTelemetryRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 72
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.PushTelemetryResponse]]
+    API_KEY: ClassVar[int] = 72
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.PushTelemetryResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),
         kipwire.Field("subscription_id", "SubscriptionId", "int32", default=0),

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..push_telemetry_request import v0 as _partner
 
 __all__ = ["PushTelemetryResponse"]
@@ -29,13 +31,12 @@ class PushTelemetryResponse(kipwire.FlexibleMessage):
 
     NAME = "PushTelemetryResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 72
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.PushTelemetryRequest]]
+    API_KEY: ClassVar[int] = 72
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.PushTelemetryRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import PartitionData, ReadStateSummaryData
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..read_share_group_state_summary_response import v1 as _partner
 
 __all__ = ["PartitionData", "ReadStateSummaryData", "ReadShareGroupStateSummaryRequest"]
@@ -21,6 +22,6 @@ class ReadShareGroupStateSummaryRequest(v0.ReadShareGroupStateSummaryRequest):
     __slots__ = ()
     __doc__ = v0.ReadShareGroupStateSummaryRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ReadShareGroupStateSummaryResponse]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.ReadShareGroupStateSummaryResponse]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,6 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["BrokerEndpoint", "BrokerFeature", "RegisterBrokerRecord"]
 
@@ -155,8 +158,8 @@ class RegisterBrokerRecord(kipwire.FlexibleMessage):
 
     NAME = "RegisterBrokerRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[int] = 0
+    VERSION = 1
     MIN_VERSION = 0
     MAX_VERSION = 4
     OTHER_TAGS = frozenset({0, 1})

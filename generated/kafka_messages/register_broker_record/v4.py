@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,6 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, is_empty, read_size
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["BrokerEndpoint", "BrokerFeature", "RegisterBrokerRecord"]
 
@@ -160,8 +163,8 @@ class RegisterBrokerRecord(kipwire.FlexibleMessage):
 
     NAME = "RegisterBrokerRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 4
+    API_KEY: ClassVar[int] = 0
+    VERSION = 4
     MIN_VERSION = 0
     MAX_VERSION = 4
     FIELDS = (

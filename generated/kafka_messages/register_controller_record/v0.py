@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,6 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ControllerEndpoint", "ControllerFeature", "RegisterControllerRecord"]
 
@@ -148,8 +151,8 @@ class RegisterControllerRecord(kipwire.FlexibleMessage):
 
     NAME = "RegisterControllerRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 27
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 27
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,6 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, pack_B, pack_i, read_size
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = [
     "TopicIdPartitionEntry",
@@ -171,8 +174,8 @@ class RemoteLogSegmentMetadataRecord(kipwire.FlexibleMessage):
 
     NAME = "RemoteLogSegmentMetadataRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 0
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

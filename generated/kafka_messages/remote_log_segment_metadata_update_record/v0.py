@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,6 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TopicIdPartitionEntry", "RemoteLogSegmentIdEntry", "RemoteLogSegmentMetadataUpdateRecord"]
 
@@ -119,8 +122,8 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.FlexibleMessage):
 
     NAME = "RemoteLogSegmentMetadataUpdateRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 1
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -12,6 +11,10 @@ from kipwire.codec.arrays import read_struct, write_struct
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TopicIdPartitionEntry", "RemotePartitionDeleteMetadataRecord"]
 
@@ -80,8 +83,8 @@ class RemotePartitionDeleteMetadataRecord(kipwire.FlexibleMessage):
 
     NAME = "RemotePartitionDeleteMetadataRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 2
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 2
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import read_tag_section, tag_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["RemoveAccessControlEntryRecord"]
 
@@ -26,8 +29,8 @@ class RemoveAccessControlEntryRecord(kipwire.FlexibleMessage):
 
     NAME = "RemoveAccessControlEntryRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 19
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 19
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),)

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..remove_raft_voter_response import v0 as _partner
 
 __all__ = ["RemoveRaftVoterRequest"]
@@ -34,13 +36,12 @@ class RemoveRaftVoterRequest(kipwire.FlexibleMessage):
 
     NAME = "RemoveRaftVoterRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 81
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.RemoveRaftVoterResponse]]
+    API_KEY: ClassVar[int] = 81
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.RemoveRaftVoterResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True),
         kipwire.Field("voter_id", "VoterId", "int32", default=0),

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import read_tag_section, tag_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["RemoveTopicRecord"]
 
@@ -26,8 +29,8 @@ class RemoveTopicRecord(kipwire.FlexibleMessage):
 
     NAME = "RemoveTopicRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 9
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 9
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),)

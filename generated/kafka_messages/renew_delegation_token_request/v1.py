@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..renew_delegation_token_response import v1 as _partner
 
 __all__ = ["RenewDelegationTokenRequest"]
@@ -20,6 +21,6 @@ class RenewDelegationTokenRequest(v0.RenewDelegationTokenRequest):
     __slots__ = ()
     __doc__ = v0.RenewDelegationTokenRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.RenewDelegationTokenResponse]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.RenewDelegationTokenResponse]]

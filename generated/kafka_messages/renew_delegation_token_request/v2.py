@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..renew_delegation_token_response import v2 as _partner
 
 __all__ = ["RenewDelegationTokenRequest"]
@@ -30,13 +32,12 @@ class RenewDelegationTokenRequest(kipwire.FlexibleMessage):
 
     NAME = "RenewDelegationTokenRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 39
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.RenewDelegationTokenResponse]]
+    API_KEY: ClassVar[int] = 39
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.RenewDelegationTokenResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("hmac", "Hmac", "bytes", default=b""),
         kipwire.Field("renew_period_ms", "RenewPeriodMs", "int64", default=0),

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..renew_delegation_token_request import v0 as _partner
 
 __all__ = ["RenewDelegationTokenResponse"]
@@ -29,13 +31,12 @@ class RenewDelegationTokenResponse(kipwire.Message):
 
     NAME = "RenewDelegationTokenResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 39
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.RenewDelegationTokenRequest]]
+    API_KEY: ClassVar[int] = 39
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.RenewDelegationTokenRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),

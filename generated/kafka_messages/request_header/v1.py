@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["RequestHeader"]
 
@@ -31,8 +34,8 @@ class RequestHeader(kipwire.Message):
 
     NAME = "RequestHeader"
     TYPE = "header"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[None] = None
+    VERSION = 1
     MIN_VERSION = 0
     MAX_VERSION = 2
     FIELDS = (

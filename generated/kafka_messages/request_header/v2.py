@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h, read_tag_section, tag_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["RequestHeader"]
 
@@ -31,8 +34,8 @@ class RequestHeader(kipwire.FlexibleMessage):
 
     NAME = "RequestHeader"
     TYPE = "header"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[None] = None
+    VERSION = 2
     MIN_VERSION = 0
     MAX_VERSION = 2
     FIELDS = (

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import pack_i, unpack_i
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ResponseHeader"]
 
@@ -21,8 +23,8 @@ class ResponseHeader(kipwire.Message):
 
     NAME = "ResponseHeader"
     TYPE = "header"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
     FIELDS = (kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),)

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import as_bytes, pack_i, unpack_i
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sasl_authenticate_response import v0 as _partner
 
 __all__ = ["SaslAuthenticateRequest"]
@@ -24,13 +25,12 @@ class SaslAuthenticateRequest(kipwire.Message):
 
     NAME = "SaslAuthenticateRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 36
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.SaslAuthenticateResponse]]
+    API_KEY: ClassVar[int] = 36
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.SaslAuthenticateResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),)
     __slots__ = kipwire.slots_of(FIELDS)
 

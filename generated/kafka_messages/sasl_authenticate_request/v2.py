@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sasl_authenticate_response import v2 as _partner
 
 __all__ = ["SaslAuthenticateRequest"]
@@ -24,13 +25,12 @@ class SaslAuthenticateRequest(kipwire.FlexibleMessage):
 
     NAME = "SaslAuthenticateRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 36
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.SaslAuthenticateResponse]]
+    API_KEY: ClassVar[int] = 36
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.SaslAuthenticateResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),)
     __slots__ = kipwire.slots_of(FIELDS)
 

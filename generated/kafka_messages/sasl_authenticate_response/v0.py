@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_i
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sasl_authenticate_request import v0 as _partner
 
 __all__ = ["SaslAuthenticateResponse"]
@@ -28,13 +30,12 @@ class SaslAuthenticateResponse(kipwire.Message):
 
     NAME = "SaslAuthenticateResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 36
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.SaslAuthenticateRequest]]
+    API_KEY: ClassVar[int] = 36
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.SaslAuthenticateRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_h, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sasl_authenticate_request import v2 as _partner
 
 __all__ = ["SaslAuthenticateResponse"]
@@ -33,13 +35,12 @@ class SaslAuthenticateResponse(kipwire.FlexibleMessage):
 
     NAME = "SaslAuthenticateResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 36
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.SaslAuthenticateRequest]]
+    API_KEY: ClassVar[int] = 36
+    VERSION = 2
+    REQUEST: ClassVar[type[_partner.SaslAuthenticateRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sasl_handshake_response import v0 as _partner
 
 __all__ = ["SaslHandshakeRequest"]
@@ -25,13 +26,12 @@ class SaslHandshakeRequest(kipwire.Message):
 
     NAME = "SaslHandshakeRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 17
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.SaslHandshakeResponse]]
+    API_KEY: ClassVar[int] = 17
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.SaslHandshakeResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("mechanism", "Mechanism", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 

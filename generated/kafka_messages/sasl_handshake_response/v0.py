@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_texts, write_texts
 from kipwire.codec.wire import pack_h
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sasl_handshake_request import v0 as _partner
 
 __all__ = ["SaslHandshakeResponse"]
@@ -30,13 +32,12 @@ class SaslHandshakeResponse(kipwire.Message):
 
     NAME = "SaslHandshakeResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 17
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.SaslHandshakeRequest]]
+    API_KEY: ClassVar[int] = 17
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.SaslHandshakeRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("mechanisms", "Mechanisms", "[]string"),

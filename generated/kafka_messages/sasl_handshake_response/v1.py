@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sasl_handshake_request import v1 as _partner
 
 __all__ = ["SaslHandshakeResponse"]
@@ -20,6 +21,6 @@ class SaslHandshakeResponse(v0.SaslHandshakeResponse):
     __slots__ = ()
     __doc__ = v0.SaslHandshakeResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.SaslHandshakeRequest]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.SaslHandshakeRequest]]

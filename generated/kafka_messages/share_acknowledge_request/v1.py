@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, encode
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..share_acknowledge_response import v1 as _partner
 
 __all__ = ["AcknowledgementBatch", "AcknowledgePartition", "AcknowledgeTopic", "ShareAcknowledgeRequest"]
@@ -160,13 +162,12 @@ class ShareAcknowledgeRequest(kipwire.FlexibleMessage):
 
     NAME = "ShareAcknowledgeRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 79
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ShareAcknowledgeResponse]]
+    API_KEY: ClassVar[int] = 79
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.ShareAcknowledgeResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default=None, nullable=True, entity_type="groupId"),
         kipwire.Field("member_id", "MemberId", "string", default="", nullable=True),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT8, UNPAC
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..share_acknowledge_response import v2 as _partner
 
 __all__ = ["AcknowledgementBatch", "AcknowledgePartition", "AcknowledgeTopic", "ShareAcknowledgeRequest"]
@@ -164,13 +166,12 @@ class ShareAcknowledgeRequest(kipwire.FlexibleMessage):
 
     NAME = "ShareAcknowledgeRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 79
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ShareAcknowledgeResponse]]
+    API_KEY: ClassVar[int] = 79
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.ShareAcknowledgeResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default=None, nullable=True, entity_type="groupId"),
         kipwire.Field("member_id", "MemberId", "string", default="", nullable=True),

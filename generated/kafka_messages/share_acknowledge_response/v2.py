@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..share_acknowledge_request import v2 as _partner
 
 __all__ = [
@@ -241,13 +243,12 @@ class ShareAcknowledgeResponse(kipwire.FlexibleMessage):
 
     NAME = "ShareAcknowledgeResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 79
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ShareAcknowledgeRequest]]
+    API_KEY: ClassVar[int] = 79
+    VERSION = 2
+    REQUEST: ClassVar[type[_partner.ShareAcknowledgeRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, PACK_INT8, UNPACK_INT32, UN
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..share_fetch_response import v1 as _partner
 
 __all__ = ["AcknowledgementBatch", "FetchPartition", "FetchTopic", "ForgottenTopic", "ShareFetchRequest"]
@@ -212,13 +214,12 @@ class ShareFetchRequest(kipwire.FlexibleMessage):
 
     NAME = "ShareFetchRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 78
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ShareFetchResponse]]
+    API_KEY: ClassVar[int] = 78
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.ShareFetchResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default=None, nullable=True, entity_type="groupId"),
         kipwire.Field("member_id", "MemberId", "string", default="", nullable=True),

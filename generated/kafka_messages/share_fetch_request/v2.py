@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -15,7 +14,10 @@ from kipwire.codec.wire import as_list, encode_text, pack_i, read_size, read_str
 from kipwire.codec.wire import write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..share_fetch_response import v2 as _partner
 
 __all__ = ["AcknowledgementBatch", "FetchPartition", "FetchTopic", "ForgottenTopic", "ShareFetchRequest"]
@@ -217,13 +219,12 @@ class ShareFetchRequest(kipwire.FlexibleMessage):
 
     NAME = "ShareFetchRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 78
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ShareFetchResponse]]
+    API_KEY: ClassVar[int] = 78
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.ShareFetchResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default=None, nullable=True, entity_type="groupId"),
         kipwire.Field("member_id", "MemberId", "string", default="", nullable=True),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 from .v1 import LeaderIdAndEpoch, AcquiredRecords, PartitionData, ShareFetchableTopicResponse, NodeEndpoint
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..share_fetch_request import v2 as _partner
 
 __all__ = [
@@ -28,6 +29,6 @@ class ShareFetchResponse(v1.ShareFetchResponse):
     __slots__ = ()
     __doc__ = v1.ShareFetchResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ShareFetchRequest]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.ShareFetchRequest]]

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..share_group_describe_response import v1 as _partner
 
 __all__ = ["ShareGroupDescribeRequest"]
@@ -31,13 +33,12 @@ class ShareGroupDescribeRequest(kipwire.FlexibleMessage):
 
     NAME = "ShareGroupDescribeRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 77
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ShareGroupDescribeResponse]]
+    API_KEY: ClassVar[int] = 77
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.ShareGroupDescribeResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_ids", "GroupIds", "[]string", entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -15,7 +14,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, enco
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..share_group_describe_request import v1 as _partner
 
 __all__ = ["TopicPartitions", "Assignment", "Member", "DescribedGroup", "ShareGroupDescribeResponse"]
@@ -343,13 +345,12 @@ class ShareGroupDescribeResponse(kipwire.FlexibleMessage):
 
     NAME = "ShareGroupDescribeResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 77
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.ShareGroupDescribeRequest]]
+    API_KEY: ClassVar[int] = 77
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.ShareGroupDescribeRequest]]
     MIN_VERSION = 1
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),

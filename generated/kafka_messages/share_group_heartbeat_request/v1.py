@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..share_group_heartbeat_response import v1 as _partner
 
 __all__ = ["ShareGroupHeartbeatRequest"]
@@ -35,13 +37,12 @@ class ShareGroupHeartbeatRequest(kipwire.FlexibleMessage):
 
     NAME = "ShareGroupHeartbeatRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 76
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.ShareGroupHeartbeatResponse]]
+    API_KEY: ClassVar[int] = 76
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.ShareGroupHeartbeatResponse]]
     MIN_VERSION = 1
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("member_id", "MemberId", "string", default=""),

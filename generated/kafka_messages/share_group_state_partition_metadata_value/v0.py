@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,6 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TopicPartitionsInfo", "TopicInfo", "ShareGroupStatePartitionMetadataValue"]
 
@@ -127,8 +130,8 @@ class ShareGroupStatePartitionMetadataValue(kipwire.FlexibleMessage):
 
     NAME = "ShareGroupStatePartitionMetadataValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 15
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 15
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

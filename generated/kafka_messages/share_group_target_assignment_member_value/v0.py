@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,6 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
 from kipwire.codec.wire import write_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TopicPartition", "ShareGroupTargetAssignmentMemberValue"]
 
@@ -69,8 +72,8 @@ class ShareGroupTargetAssignmentMemberValue(kipwire.FlexibleMessage):
 
     NAME = "ShareGroupTargetAssignmentMemberValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 13
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 13
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartition", struct=TopicPartition),)

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import pack_q, read_tag_section, tag_section, unpack_q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ShareGroupTargetAssignmentMetadataValue"]
 
@@ -26,8 +29,8 @@ class ShareGroupTargetAssignmentMetadataValue(kipwire.FlexibleMessage):
 
     NAME = "ShareGroupTargetAssignmentMetadataValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 12
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 12
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

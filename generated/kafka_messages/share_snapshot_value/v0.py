@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import pack_i, read_tag_section, tag_section, unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["StateBatch", "ShareSnapshotValue"]
 
@@ -82,8 +85,8 @@ class ShareSnapshotValue(kipwire.FlexibleMessage):
 
     NAME = "ShareSnapshotValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 0
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

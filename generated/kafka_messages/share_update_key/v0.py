@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ShareUpdateKey"]
 
@@ -28,8 +31,8 @@ class ShareUpdateKey(kipwire.Message):
 
     NAME = "ShareUpdateKey"
     TYPE = "coordinator-key"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 1
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["SnapshotHeaderRecord"]
 
@@ -26,8 +29,8 @@ class SnapshotHeaderRecord(kipwire.FlexibleMessage):
 
     NAME = "SnapshotHeaderRecord"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, 
 from kipwire.codec.wire import unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..stop_replica_response import v1 as _partner
 
 __all__ = ["StopReplicaTopicV1", "StopReplicaRequest"]
@@ -83,13 +85,12 @@ class StopReplicaRequest(kipwire.Message):
 
     NAME = "StopReplicaRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 5
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.StopReplicaResponse]]
+    API_KEY: ClassVar[int] = 5
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.StopReplicaResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("controller_id", "ControllerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("controller_epoch", "ControllerEpoch", "int32", default=0),

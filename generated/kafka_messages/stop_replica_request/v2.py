@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPA
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..stop_replica_response import v2 as _partner
 
 __all__ = ["StopReplicaTopicV1", "StopReplicaRequest"]
@@ -93,13 +95,12 @@ class StopReplicaRequest(kipwire.FlexibleMessage):
 
     NAME = "StopReplicaRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 5
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.StopReplicaResponse]]
+    API_KEY: ClassVar[int] = 5
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.StopReplicaResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("controller_id", "ControllerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("controller_epoch", "ControllerEpoch", "int32", default=0),

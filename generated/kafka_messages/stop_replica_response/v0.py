@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..stop_replica_request import v0 as _partner
 
 __all__ = ["StopReplicaPartitionError", "StopReplicaResponse"]
@@ -72,13 +74,12 @@ class StopReplicaResponse(kipwire.Message):
 
     NAME = "StopReplicaResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 5
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.StopReplicaRequest]]
+    API_KEY: ClassVar[int] = 5
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.StopReplicaRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 4
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v2
 from .v2 import StopReplicaPartitionError
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..stop_replica_request import v3 as _partner
 
 __all__ = ["StopReplicaPartitionError", "StopReplicaResponse"]
@@ -21,6 +22,6 @@ class StopReplicaResponse(v2.StopReplicaResponse):
     __slots__ = ()
     __doc__ = v2.StopReplicaResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.StopReplicaRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.StopReplicaRequest]]

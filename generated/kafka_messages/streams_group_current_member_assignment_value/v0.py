@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, is_empty, read_size
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TaskIds", "StreamsGroupCurrentMemberAssignmentValue"]
 
@@ -134,8 +137,8 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupCurrentMemberAssignmentValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 22
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 22
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_texts, write_compact_texts
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..streams_group_describe_response import v0 as _partner
 
 __all__ = ["StreamsGroupDescribeRequest"]
@@ -31,13 +33,12 @@ class StreamsGroupDescribeRequest(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupDescribeRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 89
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.StreamsGroupDescribeResponse]]
+    API_KEY: ClassVar[int] = 89
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.StreamsGroupDescribeResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_ids", "GroupIds", "[]string", entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
@@ -14,7 +13,10 @@ from kipwire.codec.wire import pack_i, read_size, read_string_size, read_tag_sec
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..streams_group_describe_request import v0 as _partner
 
 __all__ = [
@@ -783,13 +785,12 @@ class StreamsGroupDescribeResponse(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupDescribeResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 89
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.StreamsGroupDescribeRequest]]
+    API_KEY: ClassVar[int] = 89
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.StreamsGroupDescribeRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import ElementPackers, read_compact_structs, read_compact_texts, read_struct
@@ -14,7 +13,10 @@ from kipwire.codec.wire import encode_text, pack_i, read_size, read_string_size,
 from kipwire.codec.wire import write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..streams_group_heartbeat_response import v0 as _partner
 
 __all__ = [
@@ -527,13 +529,12 @@ class StreamsGroupHeartbeatRequest(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupHeartbeatRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 88
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.StreamsGroupHeartbeatResponse]]
+    API_KEY: ClassVar[int] = 88
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.StreamsGroupHeartbeatResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("member_id", "MemberId", "string", default=""),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import KeyValue, TopicInfo, CopartitionGroup, Subtopology, Topology, TaskIds, Endpoint, TaskOffset
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..streams_group_heartbeat_response import v1 as _partner
 
 __all__ = [
@@ -31,6 +32,6 @@ class StreamsGroupHeartbeatRequest(v0.StreamsGroupHeartbeatRequest):
     __slots__ = ()
     __doc__ = v0.StreamsGroupHeartbeatRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.StreamsGroupHeartbeatResponse]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.StreamsGroupHeartbeatResponse]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPA
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..streams_group_heartbeat_request import v1 as _partner
 
 __all__ = ["Status", "TaskIds", "Endpoint", "TopicPartition", "EndpointToPartitions", "StreamsGroupHeartbeatResponse"]
@@ -297,13 +299,12 @@ class StreamsGroupHeartbeatResponse(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupHeartbeatResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 88
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.StreamsGroupHeartbeatRequest]]
+    API_KEY: ClassVar[int] = 88
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.StreamsGroupHeartbeatRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

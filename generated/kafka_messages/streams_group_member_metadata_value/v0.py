@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["Endpoint", "KeyValue", "StreamsGroupMemberMetadataValue"]
 
@@ -133,8 +136,8 @@ class StreamsGroupMemberMetadataValue(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupMemberMetadataValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 19
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 19
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, is_empty, pack_i, read_string_size, read_tag_section, tag_section
 from kipwire.codec.wire import unpack_i, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["LastAssignmentConfig", "StreamsGroupMetadataValue"]
 
@@ -90,8 +93,8 @@ class StreamsGroupMetadataValue(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupMetadataValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 17
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 17
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

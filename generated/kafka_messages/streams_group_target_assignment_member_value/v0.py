@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TaskIds", "StreamsGroupTargetAssignmentMemberValue"]
 
@@ -79,8 +81,8 @@ class StreamsGroupTargetAssignmentMemberValue(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupTargetAssignmentMemberValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 21
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 21
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

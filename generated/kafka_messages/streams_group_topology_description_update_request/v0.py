@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
@@ -13,7 +12,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_b, pack_i, read_strin
 from kipwire.codec.wire import unpack_i, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..streams_group_topology_description_update_response import v0 as _partner
 
 __all__ = [
@@ -249,13 +251,12 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupTopologyDescriptionUpdateRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 93
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.StreamsGroupTopologyDescriptionUpdateResponse]]
+    API_KEY: ClassVar[int] = 93
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.StreamsGroupTopologyDescriptionUpdateResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("member_id", "MemberId", "string", default=""),

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..streams_group_topology_description_update_request import v0 as _partner
 
 __all__ = ["StreamsGroupTopologyDescriptionUpdateResponse"]
@@ -30,13 +32,12 @@ class StreamsGroupTopologyDescriptionUpdateResponse(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupTopologyDescriptionUpdateResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 93
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.StreamsGroupTopologyDescriptionUpdateRequest]]
+    API_KEY: ClassVar[int] = 93
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.StreamsGroupTopologyDescriptionUpdateRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import ElementPackers, read_compact_structs, read_compact_texts, write_compact_structs
@@ -12,6 +11,10 @@ from kipwire.codec.arrays import write_compact_texts
 from kipwire.codec.wire import ONE_BYTE, UNPACK_INT16, as_list, encode_text, pack_i, read_size, read_string_size
 from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TopicConfig", "TopicInfo", "CopartitionGroup", "Subtopology", "StreamsGroupTopologyValue"]
 
@@ -307,8 +310,8 @@ class StreamsGroupTopologyValue(kipwire.FlexibleMessage):
 
     NAME = "StreamsGroupTopologyValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 23
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 23
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

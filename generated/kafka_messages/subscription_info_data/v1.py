@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -12,6 +11,10 @@ from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TaskId", "SubscriptionInfoData"]
 
@@ -70,8 +73,8 @@ class SubscriptionInfoData(kipwire.Message):
 
     NAME = "SubscriptionInfoData"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[None] = None
+    VERSION = 1
     MIN_VERSION = 1
     MAX_VERSION = 11
     FIELDS = (

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v3
 from .v3 import TaskId
 
@@ -15,4 +13,4 @@ class SubscriptionInfoData(v3.SubscriptionInfoData):
     __slots__ = ()
     __doc__ = v3.SubscriptionInfoData.__doc__
 
-    VERSION: typing.ClassVar[int] = 5
+    VERSION = 5

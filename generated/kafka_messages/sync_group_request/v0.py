@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sync_group_response import v0 as _partner
 
 __all__ = ["SyncGroupRequestAssignment", "SyncGroupRequest"]
@@ -79,13 +81,12 @@ class SyncGroupRequest(kipwire.Message):
 
     NAME = "SyncGroupRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 14
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.SyncGroupResponse]]
+    API_KEY: ClassVar[int] = 14
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.SyncGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("generation_id", "GenerationId", "int32", default=0),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import SyncGroupRequestAssignment
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sync_group_response import v2 as _partner
 
 __all__ = ["SyncGroupRequestAssignment", "SyncGroupRequest"]
@@ -21,6 +22,6 @@ class SyncGroupRequest(v0.SyncGroupRequest):
     __slots__ = ()
     __doc__ = v0.SyncGroupRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.SyncGroupResponse]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.SyncGroupResponse]]

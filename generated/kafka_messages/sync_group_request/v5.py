@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_i, read_siz
 from kipwire.codec.wire import tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sync_group_response import v5 as _partner
 
 __all__ = ["SyncGroupRequestAssignment", "SyncGroupRequest"]
@@ -99,13 +101,12 @@ class SyncGroupRequest(kipwire.FlexibleMessage):
 
     NAME = "SyncGroupRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 14
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.SyncGroupResponse]]
+    API_KEY: ClassVar[int] = 14
+    VERSION = 5
+    RESPONSE: ClassVar[type[_partner.SyncGroupResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("generation_id", "GenerationId", "int32", default=0),

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import as_bytes
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sync_group_request import v0 as _partner
 
 __all__ = ["SyncGroupResponse"]
@@ -28,13 +30,12 @@ class SyncGroupResponse(kipwire.Message):
 
     NAME = "SyncGroupResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 14
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.SyncGroupRequest]]
+    API_KEY: ClassVar[int] = 14
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.SyncGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("assignment", "Assignment", "bytes", default=b""),

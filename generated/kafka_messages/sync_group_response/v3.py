@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sync_group_request import v3 as _partner
 
 __all__ = ["SyncGroupResponse"]
@@ -20,6 +21,6 @@ class SyncGroupResponse(v1.SyncGroupResponse):
     __slots__ = ()
     __doc__ = v1.SyncGroupResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.SyncGroupRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.SyncGroupRequest]]

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..sync_group_request import v4 as _partner
 
 __all__ = ["SyncGroupResponse"]
@@ -30,13 +32,12 @@ class SyncGroupResponse(kipwire.FlexibleMessage):
 
     NAME = "SyncGroupResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 14
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.SyncGroupRequest]]
+    API_KEY: ClassVar[int] = 14
+    VERSION = 4
+    REQUEST: ClassVar[type[_partner.SyncGroupRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 5
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

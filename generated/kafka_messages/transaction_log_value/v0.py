@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["PartitionsSchema", "TransactionLogValue"]
 
@@ -80,8 +83,8 @@ class TransactionLogValue(kipwire.Message):
 
     NAME = "TransactionLogValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 0
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
     FIELDS = (

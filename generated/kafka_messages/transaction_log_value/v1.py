@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,6 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, enco
 from kipwire.codec.wire import read_string_size, read_tag_section, tag_section, unpack_h, unpack_q, write_size
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["PartitionsSchema", "TransactionLogValue"]
 
@@ -100,8 +103,8 @@ class TransactionLogValue(kipwire.FlexibleMessage):
 
     NAME = "TransactionLogValue"
     TYPE = "coordinator-value"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[int] = 0
+    VERSION = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
     FIELDS = (

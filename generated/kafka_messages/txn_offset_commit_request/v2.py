@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..txn_offset_commit_response import v2 as _partner
 
 __all__ = ["TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic", "TxnOffsetCommitRequest"]
@@ -131,13 +133,12 @@ class TxnOffsetCommitRequest(kipwire.Message):
 
     NAME = "TxnOffsetCommitRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 28
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.TxnOffsetCommitResponse]]
+    API_KEY: ClassVar[int] = 28
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.TxnOffsetCommitResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..txn_offset_commit_response import v3 as _partner
 
 __all__ = ["TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic", "TxnOffsetCommitRequest"]
@@ -153,13 +155,12 @@ class TxnOffsetCommitRequest(kipwire.FlexibleMessage):
 
     NAME = "TxnOffsetCommitRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 28
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.TxnOffsetCommitResponse]]
+    API_KEY: ClassVar[int] = 28
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.TxnOffsetCommitResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),

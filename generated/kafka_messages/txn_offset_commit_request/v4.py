@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v3
 from .v3 import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..txn_offset_commit_response import v4 as _partner
 
 __all__ = ["TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic", "TxnOffsetCommitRequest"]
@@ -21,6 +22,6 @@ class TxnOffsetCommitRequest(v3.TxnOffsetCommitRequest):
     __slots__ = ()
     __doc__ = v3.TxnOffsetCommitRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.TxnOffsetCommitResponse]]
+    VERSION = 4
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.TxnOffsetCommitResponse]]

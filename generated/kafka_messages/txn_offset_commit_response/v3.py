@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_i, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..txn_offset_commit_request import v3 as _partner
 
 __all__ = ["TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic", "TxnOffsetCommitResponse"]
@@ -113,13 +115,12 @@ class TxnOffsetCommitResponse(kipwire.FlexibleMessage):
 
     NAME = "TxnOffsetCommitResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 28
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.TxnOffsetCommitRequest]]
+    API_KEY: ClassVar[int] = 28
+    VERSION = 3
+    REQUEST: ClassVar[type[_partner.TxnOffsetCommitRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", struct=TxnOffsetCommitResponseTopic),

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v3
 from .v3 import TxnOffsetCommitResponsePartition, TxnOffsetCommitResponseTopic
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..txn_offset_commit_request import v5 as _partner
 
 __all__ = ["TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic", "TxnOffsetCommitResponse"]
@@ -21,6 +22,6 @@ class TxnOffsetCommitResponse(v3.TxnOffsetCommitResponse):
     __slots__ = ()
     __doc__ = v3.TxnOffsetCommitResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.TxnOffsetCommitRequest]]
+    VERSION = 5
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.TxnOffsetCommitRequest]]

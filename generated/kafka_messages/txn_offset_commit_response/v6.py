@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import pack_i, read_tag_section, tag_section
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..txn_offset_commit_request import v6 as _partner
 
 __all__ = ["TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic", "TxnOffsetCommitResponse"]
@@ -110,13 +112,12 @@ class TxnOffsetCommitResponse(kipwire.FlexibleMessage):
 
     NAME = "TxnOffsetCommitResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 28
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.TxnOffsetCommitRequest]]
+    API_KEY: ClassVar[int] = 28
+    VERSION = 6
+    REQUEST: ClassVar[type[_partner.TxnOffsetCommitRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 6
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", struct=TxnOffsetCommitResponseTopic),

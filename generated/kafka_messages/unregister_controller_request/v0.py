@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..unregister_controller_response import v0 as _partner
 
 __all__ = ["UnregisterControllerRequest"]
@@ -28,13 +30,12 @@ class UnregisterControllerRequest(kipwire.FlexibleMessage):
 
     NAME = "UnregisterControllerRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 94
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.UnregisterControllerResponse]]
+    API_KEY: ClassVar[int] = 94
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.UnregisterControllerResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("controller_id", "ControllerId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..unregister_controller_request import v0 as _partner
 
 __all__ = ["UnregisterControllerResponse"]
@@ -31,13 +33,12 @@ class UnregisterControllerResponse(kipwire.FlexibleMessage):
 
     NAME = "UnregisterControllerResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 94
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.UnregisterControllerRequest]]
+    API_KEY: ClassVar[int] = 94
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.UnregisterControllerRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pac
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..update_features_response import v1 as _partner
 
 __all__ = ["FeatureUpdateKey", "UpdateFeaturesRequest"]
@@ -87,13 +89,12 @@ class UpdateFeaturesRequest(kipwire.FlexibleMessage):
 
     NAME = "UpdateFeaturesRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 57
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.UpdateFeaturesResponse]]
+    API_KEY: ClassVar[int] = 57
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.UpdateFeaturesResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
         kipwire.Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", struct=FeatureUpdateKey),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_h, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..update_features_request import v0 as _partner
 
 __all__ = ["UpdatableFeatureResult", "UpdateFeaturesResponse"]
@@ -98,13 +100,12 @@ class UpdateFeaturesResponse(kipwire.FlexibleMessage):
 
     NAME = "UpdateFeaturesResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 57
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.UpdateFeaturesRequest]]
+    API_KEY: ClassVar[int] = 57
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.UpdateFeaturesRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..update_metadata_response import v4 as _partner
 
 __all__ = ["UpdateMetadataPartitionState", "UpdateMetadataEndpoint", "UpdateMetadataBroker", "UpdateMetadataRequest"]
@@ -238,13 +240,12 @@ class UpdateMetadataRequest(kipwire.Message):
 
     NAME = "UpdateMetadataRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 6
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.UpdateMetadataResponse]]
+    API_KEY: ClassVar[int] = 6
+    VERSION = 4
+    RESPONSE: ClassVar[type[_partner.UpdateMetadataResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 8
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("controller_id", "ControllerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("controller_epoch", "ControllerEpoch", "int32", default=0),

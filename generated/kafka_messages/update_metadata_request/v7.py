@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import ONE_BYTE, UNPACK_INT32, as_list, encode_text, pac
 from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..update_metadata_response import v7 as _partner
 
 __all__ = [
@@ -333,13 +335,12 @@ class UpdateMetadataRequest(kipwire.FlexibleMessage):
 
     NAME = "UpdateMetadataRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 6
-    VERSION: typing.ClassVar[int] = 7
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.UpdateMetadataResponse]]
+    API_KEY: ClassVar[int] = 6
+    VERSION = 7
+    RESPONSE: ClassVar[type[_partner.UpdateMetadataResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 8
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     OTHER_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("controller_id", "ControllerId", "int32", default=0, entity_type="brokerId"),

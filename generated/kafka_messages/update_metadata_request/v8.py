@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, unpack_b, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..update_metadata_response import v8 as _partner
 
 __all__ = [
@@ -337,13 +339,12 @@ class UpdateMetadataRequest(kipwire.FlexibleMessage):
 
     NAME = "UpdateMetadataRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 6
-    VERSION: typing.ClassVar[int] = 8
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.UpdateMetadataResponse]]
+    API_KEY: ClassVar[int] = 6
+    VERSION = 8
+    RESPONSE: ClassVar[type[_partner.UpdateMetadataResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 8
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("controller_id", "ControllerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("is_kraft_controller", "isKRaftController", "bool", default=False),

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import pack_h, unpack_h
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..update_metadata_request import v0 as _partner
 
 __all__ = ["UpdateMetadataResponse"]
@@ -24,13 +25,12 @@ class UpdateMetadataResponse(kipwire.Message):
 
     NAME = "UpdateMetadataResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 6
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.UpdateMetadataRequest]]
+    API_KEY: ClassVar[int] = 6
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.UpdateMetadataRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 8
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (kipwire.Field("error_code", "ErrorCode", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..update_metadata_request import v3 as _partner
 
 __all__ = ["UpdateMetadataResponse"]
@@ -20,6 +21,6 @@ class UpdateMetadataResponse(v0.UpdateMetadataResponse):
     __slots__ = ()
     __doc__ = v0.UpdateMetadataResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.UpdateMetadataRequest]]
+    VERSION = 3
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.UpdateMetadataRequest]]

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..update_metadata_request import v6 as _partner
 
 __all__ = ["UpdateMetadataResponse"]
@@ -28,13 +30,12 @@ class UpdateMetadataResponse(kipwire.FlexibleMessage):
 
     NAME = "UpdateMetadataResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 6
-    VERSION: typing.ClassVar[int] = 6
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.UpdateMetadataRequest]]
+    API_KEY: ClassVar[int] = 6
+    VERSION = 6
+    REQUEST: ClassVar[type[_partner.UpdateMetadataRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 8
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("error_code", "ErrorCode", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 

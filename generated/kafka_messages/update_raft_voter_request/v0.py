@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -13,7 +12,10 @@ from kipwire.codec.uuids import ZERO_UUID, uuid_from
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..update_raft_voter_response import v0 as _partner
 
 __all__ = ["Listener", "KRaftVersionFeature", "UpdateRaftVoterRequest"]
@@ -133,13 +135,12 @@ class UpdateRaftVoterRequest(kipwire.FlexibleMessage):
 
     NAME = "UpdateRaftVoterRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 82
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.UpdateRaftVoterResponse]]
+    API_KEY: ClassVar[int] = 82
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.UpdateRaftVoterResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 0
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=0),

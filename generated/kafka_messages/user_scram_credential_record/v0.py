@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import ONE_BYTE, as_bytes, encode_text, pack_b, read_size, read_string_size, read_tag_section
 from kipwire.codec.wire import tag_section, write_size, write_string_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["UserScramCredentialRecord"]
 
@@ -34,8 +37,8 @@ class UserScramCredentialRecord(kipwire.FlexibleMessage):
 
     NAME = "UserScramCredentialRecord"
     TYPE = "metadata"
-    API_KEY: typing.ClassVar[int] = 11
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[int] = 11
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

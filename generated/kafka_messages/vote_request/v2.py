@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -14,7 +13,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, pac
 from kipwire.codec.wire import tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..vote_response import v2 as _partner
 
 __all__ = ["PartitionData", "TopicData", "VoteRequest"]
@@ -176,13 +178,12 @@ class VoteRequest(kipwire.FlexibleMessage):
 
     NAME = "VoteRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 52
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.VoteResponse]]
+    API_KEY: ClassVar[int] = 52
+    VERSION = 2
+    RESPONSE: ClassVar[type[_partner.VoteResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
         kipwire.Field("voter_id", "VoterId", "int32", default=-1, ignorable=True, entity_type="brokerId"),

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_
 from kipwire.codec.wire import read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..vote_request import v1 as _partner
 
 __all__ = ["PartitionData", "TopicData", "NodeEndpoint", "VoteResponse"]
@@ -188,13 +190,12 @@ class VoteResponse(kipwire.FlexibleMessage):
 
     NAME = "VoteResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 52
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.VoteRequest]]
+    API_KEY: ClassVar[int] = 52
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.VoteRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),

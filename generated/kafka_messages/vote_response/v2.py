@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v1
 from .v1 import PartitionData, TopicData, NodeEndpoint
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..vote_request import v2 as _partner
 
 __all__ = ["PartitionData", "TopicData", "NodeEndpoint", "VoteResponse"]
@@ -21,6 +22,6 @@ class VoteResponse(v1.VoteResponse):
     __slots__ = ()
     __doc__ = v1.VoteResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 2
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.VoteRequest]]
+    VERSION = 2
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.VoteRequest]]

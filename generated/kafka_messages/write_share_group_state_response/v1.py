@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import PartitionResult, WriteStateResult
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..write_share_group_state_request import v1 as _partner
 
 __all__ = ["PartitionResult", "WriteStateResult", "WriteShareGroupStateResponse"]
@@ -21,6 +22,6 @@ class WriteShareGroupStateResponse(v0.WriteShareGroupStateResponse):
     __slots__ = ()
     __doc__ = v0.WriteShareGroupStateResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.WriteShareGroupStateRequest]]
+    VERSION = 1
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.WriteShareGroupStateRequest]]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, 
 from kipwire.codec.wire import unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..write_txn_markers_response import v0 as _partner
 
 __all__ = ["WritableTxnMarkerTopic", "WritableTxnMarker", "WriteTxnMarkersRequest"]
@@ -128,13 +130,12 @@ class WriteTxnMarkersRequest(kipwire.Message):
 
     NAME = "WriteTxnMarkersRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 27
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.WriteTxnMarkersResponse]]
+    API_KEY: ClassVar[int] = 27
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.WriteTxnMarkersResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("markers", "Markers", "[]WritableTxnMarker", struct=WritableTxnMarker),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPA
 from kipwire.codec.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..write_txn_markers_response import v1 as _partner
 
 __all__ = ["WritableTxnMarkerTopic", "WritableTxnMarker", "WriteTxnMarkersRequest"]
@@ -143,13 +145,12 @@ class WriteTxnMarkersRequest(kipwire.FlexibleMessage):
 
     NAME = "WriteTxnMarkersRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 27
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.WriteTxnMarkersResponse]]
+    API_KEY: ClassVar[int] = 27
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.WriteTxnMarkersResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("markers", "Markers", "[]WritableTxnMarker", struct=WritableTxnMarker),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, pack_q, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..write_txn_markers_request import v0 as _partner
 
 __all__ = [
@@ -137,13 +139,12 @@ class WriteTxnMarkersResponse(kipwire.Message):
 
     NAME = "WriteTxnMarkersResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 27
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.WriteTxnMarkersRequest]]
+    API_KEY: ClassVar[int] = 27
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.WriteTxnMarkersRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (kipwire.Field("markers", "Markers", "[]WritableTxnMarkerResult", struct=WritableTxnMarkerResult),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,7 +11,10 @@ from kipwire.codec.wire import ONE_BYTE, encode_text, pack_q, read_string_size, 
 from kipwire.codec.wire import write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..write_txn_markers_request import v1 as _partner
 
 __all__ = [
@@ -147,13 +149,12 @@ class WriteTxnMarkersResponse(kipwire.FlexibleMessage):
 
     NAME = "WriteTxnMarkersResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 27
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.WriteTxnMarkersRequest]]
+    API_KEY: ClassVar[int] = 27
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.WriteTxnMarkersRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 2
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("markers", "Markers", "[]WritableTxnMarkerResult", struct=WritableTxnMarkerResult),)
     __slots__ = kipwire.slots_of(FIELDS)
 

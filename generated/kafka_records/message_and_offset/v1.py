@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec import checksums
 from kipwire.codec.wire import BOOL_BYTE, as_bytes, pack_I, pack_i, pack_q, unpack_I, unpack_i
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["MessageAndOffset"]
 
@@ -40,8 +43,8 @@ class MessageAndOffset(kipwire.Message):
 
     NAME = "MessageAndOffset"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[None] = None
+    VERSION = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
     FIELDS = (

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec import checksums
 from kipwire.codec.wire import BOOL_BYTE, as_bytes, pack_I, pack_i, pack_q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["RecordBatch"]
 
@@ -53,8 +56,8 @@ class RecordBatch(kipwire.Message):
 
     NAME = "RecordBatch"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[None] = None
+    VERSION = 2
     MIN_VERSION = 2
     MAX_VERSION = 2
     FIELDS = (

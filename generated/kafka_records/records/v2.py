@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
 from kipwire.codec.varints import VARINTS
 from kipwire.codec.wire import as_bytes, as_list, encode_text, pack_b, read_varint, unpack_b, write_packed
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["RecordHeader", "Record", "Records"]
 
@@ -248,8 +250,8 @@ class Records(kipwire.Message):
 
     NAME = "Records"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[None] = None
+    VERSION = 2
     MIN_VERSION = 2
     MAX_VERSION = 2
     FIELDS = (kipwire.Field("records", "Records", "[]Record", struct=Record, prefix="rest"),)

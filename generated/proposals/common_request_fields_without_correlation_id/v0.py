@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import as_bytes, encode_text, pack_i, unpack_i
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["CommonRequestFieldsWithoutCorrelationId"]
 
@@ -29,8 +32,8 @@ class CommonRequestFieldsWithoutCorrelationId(kipwire.Message):
 
     NAME = "CommonRequestFieldsWithoutCorrelationId"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import as_bytes, pack_i, unpack_i
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["CommonResponseFieldsAfterHello"]
 
@@ -29,8 +32,8 @@ class CommonResponseFieldsAfterHello(kipwire.Message):
 
     NAME = "CommonResponseFieldsAfterHello"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[None] = None
+    VERSION = 1
     MIN_VERSION = 1
     MAX_VERSION = 1
     FIELDS = (

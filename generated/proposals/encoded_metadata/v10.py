@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -12,6 +11,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_
 from kipwire.codec.wire import read_string_size, read_tag_section, read_upacked_array, read_upacked_run, tag_section
 from kipwire.codec.wire import write_size, write_string_size, write_upacked_array, write_upacked_run
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
 
@@ -281,8 +284,8 @@ class EncodedMetadata(kipwire.FlexibleMessage):
 
     NAME = "EncodedMetadata"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 10
+    API_KEY: ClassVar[None] = None
+    VERSION = 10
     MIN_VERSION = 9
     MAX_VERSION = 13
     FIELDS = (

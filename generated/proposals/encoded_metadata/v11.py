@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -14,6 +13,10 @@ from kipwire.codec.wire import read_string_size, read_tag_section, read_upacked,
 from kipwire.codec.wire import tag_section, write_size, write_string_size, write_upacked, write_upacked_array
 from kipwire.codec.wire import write_upacked_run
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
 
@@ -309,8 +312,8 @@ class EncodedMetadata(kipwire.FlexibleMessage):
 
     NAME = "EncodedMetadata"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 11
+    API_KEY: ClassVar[None] = None
+    VERSION = 11
     MIN_VERSION = 9
     MAX_VERSION = 13
     FIELDS = (

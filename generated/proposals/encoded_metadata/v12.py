@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
@@ -13,6 +12,10 @@ from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_
 from kipwire.codec.wire import read_packed_array, read_size, read_string_size, read_tag_section, read_varint
 from kipwire.codec.wire import tag_section, write_packed, write_packed_array, write_size, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
 
@@ -309,8 +312,8 @@ class EncodedMetadata(kipwire.FlexibleMessage):
 
     NAME = "EncodedMetadata"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 12
+    API_KEY: ClassVar[None] = None
+    VERSION = 12
     MIN_VERSION = 9
     MAX_VERSION = 13
     FIELDS = (

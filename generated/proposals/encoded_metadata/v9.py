@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import ElementPackers, read_compact_structs, write_compact_structs
 from kipwire.codec.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, pack_B, pack_h
 from kipwire.codec.wire import pack_i, read_size, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
 
@@ -277,8 +280,8 @@ class EncodedMetadata(kipwire.FlexibleMessage):
 
     NAME = "EncodedMetadata"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 9
+    API_KEY: ClassVar[None] = None
+    VERSION = 9
     MIN_VERSION = 9
     MAX_VERSION = 13
     FIELDS = (

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..foo_response import v0 as _partner
 
 __all__ = ["FooRequest"]
@@ -20,13 +21,12 @@ class FooRequest(kipwire.Message):
 
     NAME = "FooRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 9000
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FooResponse]]
+    API_KEY: ClassVar[int] = 9000
+    VERSION = 0
+    RESPONSE: ClassVar[type[_partner.FooResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 9
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 

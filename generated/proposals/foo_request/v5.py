@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..foo_response import v5 as _partner
 
 __all__ = ["FooRequest"]
@@ -20,6 +21,6 @@ class FooRequest(v0.FooRequest):
     __slots__ = ()
     __doc__ = v0.FooRequest.__doc__
 
-    VERSION: typing.ClassVar[int] = 5
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FooResponse]]
+    VERSION = 5
+    if TYPE_CHECKING:
+        RESPONSE: ClassVar[type[_partner.FooResponse]]

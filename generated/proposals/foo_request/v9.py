@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..foo_response import v9 as _partner
 
 __all__ = ["FooRequest"]
@@ -21,13 +22,12 @@ class FooRequest(kipwire.FlexibleMessage):
 
     NAME = "FooRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 9000
-    VERSION: typing.ClassVar[int] = 9
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.FooResponse]]
+    API_KEY: ClassVar[int] = 9000
+    VERSION = 9
+    RESPONSE: ClassVar[type[_partner.FooResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 9
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = ()
     __slots__ = kipwire.slots_of(FIELDS)
 

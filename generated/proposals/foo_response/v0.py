@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..foo_request import v0 as _partner
 
 __all__ = ["Foo", "FooResponse"]
@@ -54,13 +55,12 @@ class FooResponse(kipwire.Message):
 
     NAME = "FooResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 9000
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FooRequest]]
+    API_KEY: ClassVar[int] = 9000
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.FooRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 9
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (kipwire.Field("foos", "Foos", "[]Foo", struct=Foo),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 from .v0 import Foo
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..foo_request import v4 as _partner
 
 __all__ = ["Foo", "FooResponse"]
@@ -21,6 +22,6 @@ class FooResponse(v0.FooResponse):
     __slots__ = ()
     __doc__ = v0.FooResponse.__doc__
 
-    VERSION: typing.ClassVar[int] = 4
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FooRequest]]
+    VERSION = 4
+    if TYPE_CHECKING:
+        REQUEST: ClassVar[type[_partner.FooRequest]]

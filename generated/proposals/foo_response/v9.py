@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_compact_structs, write_compact_structs
 from kipwire.codec.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..foo_request import v9 as _partner
 
 __all__ = ["Foo", "FooResponse"]
@@ -89,13 +91,12 @@ class FooResponse(kipwire.FlexibleMessage):
 
     NAME = "FooResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 9000
-    VERSION: typing.ClassVar[int] = 9
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.FooRequest]]
+    API_KEY: ClassVar[int] = 9000
+    VERSION = 9
+    REQUEST: ClassVar[type[_partner.FooRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 9
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (
         kipwire.Field("user_agent", "UserAgent", "string", default="", tag=0),
         kipwire.Field("foos", "Foos", "[]Foo", struct=Foo),

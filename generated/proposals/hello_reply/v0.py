@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import encode_text, pack_h, unpack_h
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["HelloReply"]
 
@@ -20,8 +22,8 @@ class HelloReply(kipwire.Message):
 
     NAME = "HelloReply"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
     FIELDS = (kipwire.Field("broker_id", "BrokerId", "string", default="", prefix="int16"),)

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import encode_text, pack_h, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..kip82_fetch_response import v3 as _partner
 
 __all__ = ["FetchPartition", "FetchTopic", "Kip82FetchRequest"]
@@ -113,13 +115,12 @@ class Kip82FetchRequest(kipwire.Message):
 
     NAME = "Kip82FetchRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.Kip82FetchResponse]]
+    API_KEY: ClassVar[int] = 1
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.Kip82FetchResponse]]
     MIN_VERSION = 3
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),

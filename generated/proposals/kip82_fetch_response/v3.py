@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..kip82_fetch_request import v3 as _partner
 
 __all__ = ["PartitionData", "FetchableTopicResponse", "Kip82FetchResponse"]
@@ -121,13 +123,12 @@ class Kip82FetchResponse(kipwire.Message):
 
     NAME = "Kip82FetchResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 1
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.Kip82FetchRequest]]
+    API_KEY: ClassVar[int] = 1
+    VERSION = 3
+    REQUEST: ClassVar[type[_partner.Kip82FetchRequest]]
     MIN_VERSION = 3
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse),

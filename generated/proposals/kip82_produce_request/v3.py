@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import as_bytes, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..kip82_produce_response import v3 as _partner
 
 __all__ = ["PartitionProduceData", "TopicProduceData", "Kip82ProduceRequest"]
@@ -116,13 +118,12 @@ class Kip82ProduceRequest(kipwire.Message):
 
     NAME = "Kip82ProduceRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 0
-    VERSION: typing.ClassVar[int] = 3
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.Kip82ProduceResponse]]
+    API_KEY: ClassVar[int] = 0
+    VERSION = 3
+    RESPONSE: ClassVar[type[_partner.Kip82ProduceResponse]]
     MIN_VERSION = 3
     MAX_VERSION = 3
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (
         kipwire.Field("acks", "Acks", "int16", default=0),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),

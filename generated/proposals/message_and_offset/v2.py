@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec import checksums
@@ -12,6 +11,10 @@ from kipwire.codec.arrays import read_bounded_structs, section
 from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, in_order, is_in_order, pack_I, pack_i, pack_q, unpack_I
 from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["Header", "MessageAndOffset"]
 
@@ -83,8 +86,8 @@ class MessageAndOffset(kipwire.Message):
 
     NAME = "MessageAndOffset"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[None] = None
+    VERSION = 2
     MIN_VERSION = 2
     MAX_VERSION = 2
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec import checksums
@@ -13,6 +12,10 @@ from kipwire.codec.varints import VARINTS
 from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, pack_I, pack_i, pack_q, read_upacked, read_varint
 from kipwire.codec.wire import unpack_I, write_size, write_upacked
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["Message", "MessageSet"]
 
@@ -197,8 +200,8 @@ class MessageSet(kipwire.Message):
 
     NAME = "MessageSet"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[None] = None
+    VERSION = 2
     MIN_VERSION = 2
     MAX_VERSION = 2
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec import checksums
@@ -13,6 +12,10 @@ from kipwire.codec.varints import VARINTS
 from kipwire.codec.wire import BOOL_BYTE, as_bytes, as_list, pack_I, read_upacked, read_varint, unpack_I, write_size
 from kipwire.codec.wire import write_upacked
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["Message", "Messages"]
 
@@ -176,8 +179,8 @@ class Messages(kipwire.Message):
 
     NAME = "Messages"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[None] = None
+    VERSION = 2
     MIN_VERSION = 2
     MAX_VERSION = 2
     FIELDS = (kipwire.Field("messages", "Messages", "[]Message", struct=Message, prefix="rest"),)

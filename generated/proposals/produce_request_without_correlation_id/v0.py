@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
 from kipwire.codec.wire import as_bytes, as_list, encode_text, pack_h, pack_i, unpack_h, unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["PartitionData", "TopicData", "ProduceRequestWithoutCorrelationId"]
 
@@ -119,8 +122,8 @@ class ProduceRequestWithoutCorrelationId(kipwire.Message):
 
     NAME = "ProduceRequestWithoutCorrelationId"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

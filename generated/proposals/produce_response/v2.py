@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
 from kipwire.codec.wire import as_list, pack_i, unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["MessageSetResult", "ProduceResponse"]
 
@@ -62,8 +65,8 @@ class ProduceResponse(kipwire.Message):
 
     NAME = "ProduceResponse"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[None] = None
+    VERSION = 2
     MIN_VERSION = 0
     MAX_VERSION = 2
     FIELDS = (

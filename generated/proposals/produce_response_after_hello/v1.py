@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_list, pack_h, pack_i, unpack_h
 from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ProduceResponseAfterHello"]
 
@@ -31,8 +34,8 @@ class ProduceResponseAfterHello(kipwire.Message):
 
     NAME = "ProduceResponseAfterHello"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[None] = None
+    VERSION = 1
     MIN_VERSION = 1
     MAX_VERSION = 1
     FIELDS = (

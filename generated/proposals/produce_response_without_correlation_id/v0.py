@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_list, pack_h, pack_i, unpack_h
 from kipwire.codec.wire import unpack_i
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ProduceResponseWithoutCorrelationId"]
 
@@ -30,8 +33,8 @@ class ProduceResponseWithoutCorrelationId(kipwire.Message):
 
     NAME = "ProduceResponseWithoutCorrelationId"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 0
     FIELDS = (

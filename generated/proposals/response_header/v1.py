@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["ResponseHeader"]
 
@@ -24,8 +27,8 @@ class ResponseHeader(kipwire.FlexibleMessage):
 
     NAME = "ResponseHeader"
     TYPE = "header"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[None] = None
+    VERSION = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
     FIELDS = (kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing
-
 from . import v0
 
 __all__ = ["TooSmall"]
@@ -14,4 +12,4 @@ class TooSmall(v0.TooSmall):
     __slots__ = ()
     __doc__ = v0.TooSmall.__doc__
 
-    VERSION: typing.ClassVar[int] = 1
+    VERSION = 1

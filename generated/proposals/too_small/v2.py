@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import pack_q, unpack_q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["TooSmall"]
 
@@ -22,8 +24,8 @@ class TooSmall(kipwire.Message):
 
     NAME = "TooSmall"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[None] = None
+    VERSION = 2
     MIN_VERSION = 0
     MAX_VERSION = 2
     FIELDS = (kipwire.Field("too_small", "tooSmall", "int64", default=0),)

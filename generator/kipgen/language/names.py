@@ -54,7 +54,7 @@ RESERVED_PACKAGES = frozenset({"kipgen", "kipspark", "kipwire"})
 
 _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
     body bool bound byte bytes checksums data encoded end fields float frozenset item items kipwire len limit list map
-    number out packed parts pos rows self size struct sum tag tagged tuple type typing uuid zip
+    number out packed parts pos rows self size struct sum tag tagged tuple type uuid zip
     """.split())
 """Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
 _BETWEEN_WORDS = re.compile("[.-]")

@@ -226,7 +226,7 @@ def _imports(classes: str, *, has_formats: bool) -> Code:
     """The import statements that the text of the classes needs."""
     words = set(re.findall(r"\w+", classes))
     standard = ["import struct"] if has_formats else []
-    standard += [f"import {name}" for name in ("typing", "uuid") if f"{name}." in classes]
+    standard += ["import uuid"] if "uuid." in classes else []
     runtime = ["import kipwire"]
     if "checksums." in classes:
         runtime.append("from kipwire.codec import checksums")

@@ -69,5 +69,5 @@ def _content_size(item: Item, value: Any) -> int:
 
 
 def _varint_size(kind: str, number: int) -> int:
-    form, bits = ENCODINGS[kind]
+    form, bits = ENCODINGS[kind].form, ENCODINGS[kind].bits
     return len(write_packed(number, bits) if form == "packed" else write_upacked(number, bits))

@@ -58,7 +58,7 @@ class NumberWalker:
         return self.packed(kind, pos)
 
     def packed(self, kind: str, pos: int) -> tuple[int, int]:
-        form, bits = ENCODINGS[kind]
+        form, bits = ENCODINGS[kind].form, ENCODINGS[kind].bits
         value, pos = self.varint(pos, bits, kind)
         if form == "packed":
             return (value >> 1) ^ -(value & 1), pos

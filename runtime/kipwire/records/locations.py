@@ -19,14 +19,17 @@ MAX_ITEMS = 2**20
 smallest headers."""
 
 
-class Location(NamedTuple):
+class Location:
     """A batch in its buffer or file."""
 
-    number: int
-    """The number of batches before it."""
-    start: int
-    """Its first byte."""
-    file: str | None = None
+    __slots__ = ("file", "number", "start")
+
+    def __init__(self, number: int, start: int, file: str | None = None) -> None:
+        self.number = number
+        """The number of batches before it."""
+        self.start = start
+        """Its first byte."""
+        self.file = file
 
     def error(self, magic: int, path: str, offset: int, reason: str) -> DecodeError:
         """What is wrong with the batch; the path and the offset are within it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from kipwire.records import message_sets, record_batches
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END, Format
@@ -22,7 +23,18 @@ MAX_BATCH_SIZE = 100 * 1024 * 1024
 """Bytes that a batch of a file may have by default: the largest request that brokers accept by default
 (`socket.request.max.bytes`)."""
 
+_HEAD_SIZE, _unpack_head = HEAD.size, HEAD.unpack
 _SMALLEST = min(one.smallest for one in FORMATS)
+
+
+class Rules(NamedTuple):
+    """How to read the batches of a buffer or a file."""
+
+    formats: tuple[Format, ...]
+    """By magic."""
+    readers: tuple[Callable[..., RecordBatch], ...]
+    """By magic: what makes the batch of its bytes."""
+    limits: Limits
 
 
 def read_batches(
@@ -52,8 +64,7 @@ def read_batches(
         MissingExtraError: there are batches of magic 2, and google-crc32c is not installed.
         ValueError: `magic_2` is another text.
     """
-    if magic_2 not in MAGIC_2:
-        raise ValueError(f"{magic_2!r} is not a format with magic 2; give one of {', '.join(MAGIC_2)}")
+    rules = rules_of(magic_2, max_decompressed_size, max_items)
     if type(data) is bytes:
         whole, end = data, len(data)
 
@@ -67,29 +78,27 @@ def read_batches(
         def take(start: int, size: int) -> bytes:
             return bytes(view[start : start + size])
 
-    limits = _limits(max_decompressed_size, max_items)
-    return batches_in(take, 0, end, magic_2=magic_2, check_crcs=check_crcs, limits=limits)
+    return batches_in(take, 0, end, rules, check_crcs=check_crcs)
 
 
 def batches_in(
     take: Callable[[int, int], bytes],
     start: int,
     end: int,
+    rules: Rules,
     *,
     check_crcs: bool,
-    limits: Limits,
-    magic_2: MagicTwo = "kafka",
     max_batch_size: int | None = None,
     file: str | None = None,
 ) -> Iterator[RecordBatch]:
     """The batches from `start` to `end`; `take` gives bytes by position and size."""
-    forms, readers = _by_magic(magic_2)
+    forms, readers, limits = rules
     number = 0
     while end - start >= SIZE_END:
         location = Location(number, start, file)
-        head = take(start, HEAD.size)
-        is_whole = len(head) == HEAD.size
-        _, size, _, magic = HEAD.unpack(head if is_whole else head.ljust(HEAD.size, b"\0"))
+        head = take(start, _HEAD_SIZE)
+        is_whole = len(head) == _HEAD_SIZE
+        _, size, _, magic = _unpack_head(head if is_whole else head.ljust(_HEAD_SIZE, b"\0"))
         if size < _SMALLEST:
             reason = f"a batch cannot have {size} bytes; the smallest has {_SMALLEST}"
             raise location.error(2, forms[2].size_name, SIZE, reason)
@@ -114,8 +123,14 @@ def batches_in(
 
 
 @lru_cache
-def _by_magic(magic_2: MagicTwo) -> tuple[tuple[Format, ...], tuple[Callable[..., RecordBatch], ...]]:
-    """The format of each magic, and what reads it; kept, since most buffers have one batch or few."""
+def rules_of(magic_2: MagicTwo, max_decompressed_size: int, max_items: int) -> Rules:
+    """How to read; kept, since nearly all readers have the same rules, and most buffers one batch or few.
+
+    Raises:
+        ValueError: `magic_2` is another text.
+    """
+    if magic_2 not in MAGIC_2:
+        raise ValueError(f"{magic_2!r} is not a format with magic 2; give one of {', '.join(MAGIC_2)}")
     if magic_2 == "kafka":
         read = record_batches.read
     elif magic_2 == "kip-82":
@@ -124,8 +139,5 @@ def _by_magic(magic_2: MagicTwo) -> tuple[tuple[Format, ...], tuple[Callable[...
         from kipwire.records.kip_98 import batches  # here, since few logs need its classes
 
         read = batches.read
-    return (*FORMATS[:2], MAGIC_2[magic_2]), (message_sets.read, message_sets.read, read)
-
-
-_limits = lru_cache(Limits)
-"""The limits; kept, since nearly all readers have the same."""
+    readers = (message_sets.read, message_sets.read, read)
+    return Rules((*FORMATS[:2], MAGIC_2[magic_2]), readers, Limits(max_decompressed_size, max_items))

@@ -21,10 +21,11 @@ from kipwire.records.compression import COMPRESSIONS, CompressedDataError, Compr
 from kipwire.records.heads import FORMATS, RECORDS, RECORDS_COUNT
 from kipwire.records.locations import Limits, Location, decode
 from kipwire.records.model import Record, RecordBatch, TimestampType
-from kipwire.records.sections import has_more_items, read_section, write_section
+from kipwire.records.sections import LEAST_ITEM, has_more_items, read_section, write_section
 
 _timestamp: Callable[[Record], int] = attrgetter("timestamp")
-_format = FORMATS[2]
+_CRC, _ATTRIBUTES = FORMATS[2].crc, FORMATS[2].attributes
+_crc_and_attributes = FORMATS[2].crc_and_attributes.unpack_from
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
@@ -37,10 +38,10 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
         header = decode(BatchLayout, data, check_crcs=check_crcs)
     except DecodeError as error:
         raise location.error(2, error.path, error.offset, error.reason) from None
-    crc, attributes = _format.crc_and_attributes.unpack_from(data, _format.crc)
+    crc, attributes = _crc_and_attributes(data, _CRC)
     if header.compression_type >= len(COMPRESSIONS):
         reason = f"unknown compression {header.compression_type}; known are 0 to {len(COMPRESSIONS) - 1}"
-        raise location.error(2, "attributes", _format.attributes, reason)
+        raise location.error(2, "attributes", _ATTRIBUTES, reason)
     batch = new(RecordBatch)
     batch._decode = partial(_records, header, location, limits)
     batch._section = partial(_section, header, location, limits)
@@ -73,11 +74,13 @@ def _section(header: BatchLayout, location: Location, limits: Limits) -> bytes:
     Raises:
         DecodeError: they cannot be decompressed, or are more than the limits allow.
     """
-    try:
-        section = decompress(COMPRESSIONS[header.compression_type], header.records, limits.decompressed_size)
-    except CompressedDataError as error:
-        raise location.error(2, "records", RECORDS, str(error)) from error
-    if has_more_items(section, limits.items):
+    section = header.records
+    if header.compression_type:
+        try:
+            section = decompress(COMPRESSIONS[header.compression_type], section, limits.decompressed_size)
+        except CompressedDataError as error:
+            raise location.error(2, "records", RECORDS, str(error)) from error
+    if len(section) > LEAST_ITEM * limits.items and has_more_items(section, limits.items):
         raise location.error(2, "records", RECORDS, limits.too_many)
     return section
 

@@ -35,14 +35,15 @@ def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
     return items
 
 
-_LEAST_ITEM = 2
+LEAST_ITEM = 2
 """Bytes of the smallest header, which has two sizes; records have more."""
 
 
 def has_more_items(data: bytes, most: int) -> bool:
-    """Whether the bytes have more records and headers than that; the count ends where they are not records."""
-    if len(data) <= _LEAST_ITEM * most:
-        return False
+    """Whether the bytes have more records and headers than that; the count ends where they are not records.
+
+    Only data with more than `LEAST_ITEM` bytes for each can, so there is no need to ask of less.
+    """
     if native.kernel is not None:
         more: bool = native.kernel.has_more_items(data, most)
         return more

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from io import BufferedReader
 
 from kipwire.errors import DecodeError
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, Limits
+from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.model import RecordBatch
-from kipwire.records.reading import MAX_BATCH_SIZE, batches_in
+from kipwire.records.reading import MAX_BATCH_SIZE, batches_in, rules_of
 
 _CHUNK = 1 << 20
 _FIRST_CHUNK = 1 << 9
@@ -57,8 +57,8 @@ def read_segment(
             take,
             start,
             end,
+            rules_of("kafka", max_decompressed_size, max_items),
             check_crcs=check_crcs,
-            limits=Limits(max_decompressed_size, max_items),
             max_batch_size=max_batch_size,
             file=os.fspath(path),
         )

@@ -155,11 +155,11 @@ def test_files_that_kipgen_did_not_make_are_never_touched(specs: Path, package: 
 
 def test_header_specs_of_a_package_decide_its_header_versions(specs: Path, package: Path) -> None:
     generate(specs, package)
-    assert "HEADER_VERSION: typing.ClassVar[int] = 2" in (package / "foo_request/v0.py").read_text()
+    assert "HEADER_VERSION: ClassVar[int] = 2" in (package / "foo_request/v0.py").read_text()
     header = json.loads((ROOT / "schemas/proposals/kip-482/RequestHeader.json").read_text().split("\n", 1)[1])
     (specs / "RequestHeader.json").write_text(json.dumps(header))
     generate(specs, package)
-    assert "HEADER_VERSION: typing.ClassVar[int] = 1" in (package / "foo_request/v0.py").read_text()
+    assert "HEADER_VERSION: ClassVar[int] = 1" in (package / "foo_request/v0.py").read_text()
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_the_key_of_an_api_decides_whether_its_responses_keep_the_oldest_header(
     assert f'Entry("{name}", "{snake_case(name)}", "response", {api_key}, 0, 1, 1, {headers})' in registry
     for version in (0, 1):
         text = planned.contents[f"{snake_case(name)}/v{version}.py"]
-        assert f"HEADER_VERSION: typing.ClassVar[int] = {headers[version]}" in text
+        assert f"HEADER_VERSION: ClassVar[int] = {headers[version]}" in text
 
 
 def test_version_0_of_controlled_shutdown_has_the_header_without_a_client_id(tmp_path: Path, package: Path) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -19,6 +18,10 @@ from kipwire.codec.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, en
 from kipwire.codec.wire import read_packed_array, read_upacked, read_upacked_array, read_varint, unpack_h, unpack_i
 from kipwire.codec.wire import write_packed, write_packed_array, write_upacked, write_upacked_array
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["Inner", "MaybeInner", "Row", "FixedRow", "EmptyRow", "Kinds"]
 
@@ -227,8 +230,8 @@ class Kinds(kipwire.Message):
 
     NAME = "Kinds"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 2
     FIELDS = (

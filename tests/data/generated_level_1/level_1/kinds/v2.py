@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 import uuid
 
 import kipwire
@@ -19,6 +18,10 @@ from kipwire.codec.wire import pack_q, read_packed_array, read_size, read_string
 from kipwire.codec.wire import read_upacked_array, read_varint, tag_section, unpack_h, unpack_i, write_packed
 from kipwire.codec.wire import write_packed_array, write_size, write_string_size, write_upacked, write_upacked_array
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["Inner", "MaybeInner", "Row", "FixedRow", "TaggedStruct", "TaggedRow", "Kinds"]
 
@@ -329,8 +332,8 @@ class Kinds(kipwire.FlexibleMessage):
 
     NAME = "Kinds"
     TYPE = "data"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 2
+    API_KEY: ClassVar[None] = None
+    VERSION = 2
     MIN_VERSION = 0
     MAX_VERSION = 2
     FIELDS = (

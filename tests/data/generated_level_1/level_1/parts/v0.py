@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec import checksums
@@ -15,6 +14,10 @@ from kipwire.codec.wire import encode_text, in_order, is_in_order, pack_B, pack_
 from kipwire.codec.wire import read_varint, unpack_H, unpack_I, unpack_h, unpack_i, write_packed, write_size
 from kipwire.codec.wire import write_upacked
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["Keyed", "Pair", "Parts"]
 
@@ -193,8 +196,8 @@ class Parts(kipwire.Message):
 
     NAME = "Parts"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 0
+    API_KEY: ClassVar[None] = None
+    VERSION = 0
     MIN_VERSION = 0
     MAX_VERSION = 1
     FIELDS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec import checksums
@@ -16,6 +15,10 @@ from kipwire.codec.wire import encode_text, in_order, is_in_order, pack_B, pack_
 from kipwire.codec.wire import read_upacked, read_varint, unpack_H, unpack_I, unpack_h, unpack_i, write_packed
 from kipwire.codec.wire import write_size, write_upacked
 from kipwire.structs import DEFAULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = ["Keyed", "Inner", "Pair", "Parts"]
 
@@ -237,8 +240,8 @@ class Parts(kipwire.Message):
 
     NAME = "Parts"
     TYPE = "layout"
-    API_KEY: typing.ClassVar[None] = None
-    VERSION: typing.ClassVar[int] = 1
+    API_KEY: ClassVar[None] = None
+    VERSION = 1
     MIN_VERSION = 0
     MAX_VERSION = 1
     FIELDS = (

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..ping_response import v1 as _partner
 
 __all__ = ["PingRequest"]
@@ -27,13 +29,12 @@ class PingRequest(kipwire.FlexibleMessage):
 
     NAME = "PingRequest"
     TYPE = "request"
-    API_KEY: typing.ClassVar[int] = 1000
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        RESPONSE: typing.ClassVar[type[_partner.PingResponse]]
+    API_KEY: ClassVar[int] = 1000
+    VERSION = 1
+    RESPONSE: ClassVar[type[_partner.PingResponse]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 2
+    HEADER_VERSION: ClassVar[int] = 2
     FIELDS = (kipwire.Field("number", "Number", "int64", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 

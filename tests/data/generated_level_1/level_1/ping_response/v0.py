@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import typing
-
 import kipwire
 from kipwire.codec.wire import pack_q, unpack_q
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..ping_request import v0 as _partner
 
 __all__ = ["PingResponse"]
@@ -23,13 +24,12 @@ class PingResponse(kipwire.Message):
 
     NAME = "PingResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 1000
-    VERSION: typing.ClassVar[int] = 0
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.PingRequest]]
+    API_KEY: ClassVar[int] = 1000
+    VERSION = 0
+    REQUEST: ClassVar[type[_partner.PingRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 0
+    HEADER_VERSION: ClassVar[int] = 0
     FIELDS = (kipwire.Field("number", "Number", "int64", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 

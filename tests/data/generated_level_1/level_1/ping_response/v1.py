@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import struct
-import typing
 
 import kipwire
 from kipwire.codec.wire import read_tag_section, tag_section
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
+
     from ..ping_request import v1 as _partner
 
 __all__ = ["PingResponse"]
@@ -27,13 +29,12 @@ class PingResponse(kipwire.FlexibleMessage):
 
     NAME = "PingResponse"
     TYPE = "response"
-    API_KEY: typing.ClassVar[int] = 1000
-    VERSION: typing.ClassVar[int] = 1
-    if typing.TYPE_CHECKING:
-        REQUEST: typing.ClassVar[type[_partner.PingRequest]]
+    API_KEY: ClassVar[int] = 1000
+    VERSION = 1
+    REQUEST: ClassVar[type[_partner.PingRequest]]
     MIN_VERSION = 0
     MAX_VERSION = 1
-    HEADER_VERSION: typing.ClassVar[int] = 1
+    HEADER_VERSION: ClassVar[int] = 1
     FIELDS = (kipwire.Field("number", "Number", "int64", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -1,0 +1,73 @@
+"""Attributes that are made on first use, and the mark of a default that is made for each message."""
+
+from __future__ import annotations
+
+from kipwire.tools.typed import Generic, overload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self, TypeVar
+
+    T = TypeVar("T")
+else:
+    T = None
+
+
+class _Default:
+    """The type of `DEFAULT`."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+    def __reduce__(self) -> str:
+        return "DEFAULT"
+
+
+DEFAULT: Any = _Default()
+"""A default that is created for each message: an empty array, or a struct of defaults."""
+
+
+class LazyStruct(Generic[T]):
+    """A tagged struct that is made on first use, since most are never sent or read."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self.make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.slot = f"_lazy_{name}"
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object, owner: type) -> Self | T:
+        if instance is None:
+            return self
+        value = getattr(instance, self.slot)
+        if value is DEFAULT:
+            value = self.make()
+            setattr(instance, self.slot, value)
+        return value  # type: ignore[no-any-return]
+
+    def __set__(self, instance: object, value: T) -> None:
+        setattr(instance, self.slot, value)
+
+
+class UnknownTaggedFields:
+    """The tagged fields that came with a struct and that its spec does not know, by tag; made when asked for."""
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> dict[int, bytes]: ...
+    def __get__(self, instance: Any, owner: type) -> Self | dict[int, bytes]:
+        if instance is None:
+            return self
+        fields: dict[int, bytes] | None = instance._unknown_tagged_fields
+        if fields is None:
+            fields = instance._unknown_tagged_fields = {}
+        return fields
+
+    def __set__(self, instance: Any, value: dict[int, bytes]) -> None:
+        instance._unknown_tagged_fields = value
