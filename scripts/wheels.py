@@ -117,7 +117,8 @@ def build(tools: Path, python: Path, out: Path) -> Path:
     """The wheel with the kernel for a Python, with the tag of the oldest Linux that it runs on."""
     raw = WORK / "raw"
     shutil.rmtree(raw, ignore_errors=True)
-    run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", raw, ROOT)
+    inside = environment(WORK / f"python{version_of(python)}", python)  # not every Python has pip
+    run(inside, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", raw, ROOT)
     (wheel,) = raw.glob("*.whl")
     if wheel.name.endswith("-any.whl"):
         raise Failed(f"{wheel.name} is without the kernel; make native says why")
