@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-build fuzz-native lint types mypy pyright \
 	bench bench-quick bench-records bench-encodings bench-headers bench-space bench-columns bench-spark bench-proxy demo \
-	docs broker broker-stop test-broker test-cluster lock wheel clean
+	docs broker broker-stop test-broker test-cluster lock wheels clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -120,13 +120,12 @@ docs: setup  ## Build the documentation site: build/docs/html/index.html
 	@echo "open build/docs/html/index.html"
 
 lock: setup  ## Renew requirements-dev.lock, the versions that "make setup" installs, within the bounds of pyproject.toml
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements-dev.lock --editable '.[lock]'
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras \
-		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	$(BIN)/uv pip compile --quiet $(if $(UPGRADE),--upgrade) --universal --python-version 3.11 --all-extras \
+		--group dev --group docs --group lock --group bench --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--output-file requirements-dev.lock pyproject.toml
 
-wheel: setup  ## Build the wheel into dist/
-	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+wheels: setup  ## Build what a release has into dist/, for each Python here, and test each wheel where nothing else is
+	$(BIN)/python scripts/wheels.py
 
 clean:  ## Remove .venv and everything else that tools have made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

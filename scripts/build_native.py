@@ -21,7 +21,8 @@ PACKAGE = ROOT / "runtime" / "kipwire"
 
 # Reading is recursive, and then compilers do not inline the functions that read most values, unless forced to.
 ALWAYS_INLINE = "-DCYTHON_INLINE=inline __attribute__((always_inline))"
-OPTIMIZED = ["-O3", "-g0", ALWAYS_INLINE] if os.name == "posix" else []
+MSVC = ["/O2", "/DCYTHON_INLINE=__forceinline"]
+OPTIMIZED = MSVC if sys.platform == "win32" else ["-O3", "-g0", ALWAYS_INLINE]
 SANITIZED = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 

@@ -10,7 +10,7 @@ is_new_enough() {
     "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
 }
 
-for candidate in "$PYTHON" python3.13 python3.12 python3.11; do
+for candidate in "$PYTHON" python3.14 python3.13 python3.12 python3.11; do
     if command -v "$candidate" >/dev/null && is_new_enough "$candidate"; then
         found=$candidate
         break
@@ -33,4 +33,4 @@ if [ ! -x "$VENV/bin/python" ]; then
     fi
 fi
 echo "Installing kipwire and its development dependencies into $VENV (pyproject.toml says what each is for)"
-"$VENV/bin/pip" install --quiet --disable-pip-version-check --constraint requirements-dev.lock --editable '.[dev,bench]'
+"$VENV/bin/pip" install --quiet --disable-pip-version-check --requirement requirements-dev.lock --editable .

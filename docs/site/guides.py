@@ -11,6 +11,7 @@ from docs.site.navigation import Nav
 
 START = ("docs/getting-started.md",)
 ORDER = (
+    "installation",
     "own-specs",
     "connections",
     "records",

@@ -28,6 +28,16 @@ def template_folder() -> Path:
     return _first_existing("templates")
 
 
+def kafka_specs() -> Path:
+    """The folder of the specs of Kafka's own messages."""
+    return _first_existing("schemas/kafka_messages")
+
+
+def kafka_spec(name: str) -> Path | None:
+    """The spec of one of Kafka's own messages; None if there is none of that name."""
+    return next(kafka_specs().rglob(f"{name}.json"), None) if name.isidentifier() else None
+
+
 def _first_existing(name: str) -> Path:
     installed = _PACKAGE / name
     return installed if installed.exists() else _CHECKOUT / name

@@ -14,7 +14,7 @@ from tests.support.places import ROOT
 pytestmark = pytest.mark.same_without_kernel("no message is read")
 
 LOCK = (ROOT / "requirements-dev.lock").read_text()
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def pins(text: str) -> list[Requirement]:
@@ -23,8 +23,10 @@ def pins(text: str) -> list[Requirement]:
 
 def asked() -> list[Requirement]:
     """What pyproject.toml asks for itself."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    found = [Requirement(text) for texts in extras.values() for text in texts]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = {name: texts for name, texts in project["dependency-groups"].items() if name != "release"}
+    lists = [*project["project"]["optional-dependencies"].values(), *groups.values()]
+    found = [Requirement(text) for texts in lists for text in texts]
     return [one for one in found if one.name != "kipwire"]
 
 
@@ -44,8 +46,8 @@ def test_each_python_gets_one_version_of_each_library_within_its_bounds(python: 
         assert one.specifier.contains(chosen[name]), f"{one} is {chosen[name]} in the lock: make lock"
 
 
-def test_pip_takes_the_lock_as_constraints_from_any_index() -> None:
-    assert not any(one.extras or one.url for one in pins(LOCK)), "pip refuses extras and addresses in constraints"
+def test_pip_installs_the_lock_from_any_index() -> None:
+    assert not any(one.extras or one.url for one in pins(LOCK)), "an extra or an address is not a version"
     assert "://" not in LOCK
     assert not re.search(r"^\s*-", LOCK, re.MULTILINE), "options such as an index belong to a machine"
-    assert "--constraint requirements-dev.lock" in (ROOT / "scripts" / "setup.sh").read_text()
+    assert "--requirement requirements-dev.lock" in (ROOT / "scripts" / "setup.sh").read_text()

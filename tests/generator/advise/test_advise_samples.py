@@ -211,6 +211,12 @@ def test_text_has_the_figures_and_the_lines_to_paste() -> None:
     assert "Topics.Partitions.OfflineReplicas[*]: the samples have no value of it" in lines
 
 
+def test_a_message_of_kafka_needs_no_path_to_its_spec() -> None:
+    by_name = run("MetadataResponse", "--samples", CAPTURE)
+    assert by_name.exit_code == 0, by_name.stderr
+    assert by_name.stdout.splitlines()[0] == run(METADATA, "--samples", CAPTURE).stdout.splitlines()[0]
+
+
 def test_a_message_without_integers_has_nothing_to_choose() -> None:
     done = run(SPECS / "MetadataRequest.json", "--samples", CAPTURE)
     assert done.exit_code == 0

@@ -112,3 +112,21 @@ def test_a_bad_jar_or_bad_specs_end_the_command_with_2(tmp_path: Path) -> None:
         done = kipgen(folder, release)
         assert (done.returncode, done.stdout) == (2, "")
         assert "Traceback" not in done.stderr
+
+
+def test_a_release_alone_is_compared_with_the_specs_that_kipgen_has(tmp_path: Path) -> None:
+    release = jar(tmp_path, as_data(KAFKA))
+    done = kipgen(release, "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["messages"] > 0) == (1, True)
+    only_in_the_jar = [one for one in found["differences"] if one["message"] == "ColourRequest"]
+    assert [one["ours"] for one in only_in_the_jar] == [None]
+    refused = kipgen(release, "--write")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "kipgen: --write changes a folder of specs; give it before the jars\n"
+
+
+def test_a_folder_without_a_jar_is_refused(tmp_path: Path) -> None:
+    done = kipgen(package(tmp_path, Colour=as_data(OURS)))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no jar to compare" in done.stderr

@@ -14,7 +14,9 @@ from kipwire.tools.words import counted
 
 
 def advise(
-    spec: Annotated[Path, typer.Argument(help="The spec of the message.")],
+    spec: Annotated[
+        Path, typer.Argument(help="The spec of the message, or the name of one of Kafka's, such as ProduceRequest.")
+    ],
     samples: Annotated[
         list[Path],
         typer.Option(
@@ -42,8 +44,11 @@ def advise(
     from kipgen.commands.advise.savings import advise as advise_on
     from kipgen.commands.advise.text import failures, plain, report
     from kipgen.reading import check
+    from kipgen.resources import kafka_spec
     from kipwire.errors import PackageError
 
+    if not spec.exists():
+        spec = kafka_spec(str(spec)) or spec
     if plot is not None:
         _need_plotting(plot)
     checked = check.read_file(spec)

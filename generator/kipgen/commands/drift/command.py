@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
 
 def drift(
-    specs: Annotated[Path, typer.Argument(help="A folder of specs: one package.")],
-    jars: Annotated[
+    paths: Annotated[
         list[Path],
-        typer.Argument(metavar="KAFKA_JAR...", help="Jars of one release of Kafka, such as kafka-clients-4.4.0.jar."),
+        typer.Argument(
+            metavar="[SPECS] KAFKA_JAR...",
+            help="A folder of specs, one package, or nothing for the specs of Kafka's messages that kipgen has; then "
+            "jars of one release of Kafka, such as kafka-clients-4.4.0.jar.",
+        ),
     ],
     write: Annotated[
         bool,
@@ -41,7 +44,13 @@ def drift(
     """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs."""
     from kipgen.commands.drift.differences import compare
     from kipgen.commands.drift.jars import JarError, read_release
+    from kipgen.resources import kafka_specs
 
+    specs, jars = (kafka_specs(), paths) if paths[0].suffix == ".jar" else (paths[0], paths[1:])
+    if not jars:
+        fail(f"there is no jar to compare {specs} with; give the jars of a release, such as kafka-clients-4.4.0.jar")
+    if write and specs is not paths[0]:
+        fail("--write changes a folder of specs; give it before the jars")
     ours = _specs(specs)
     try:
         release = read_release(jars)
