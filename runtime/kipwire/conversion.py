@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar, overload
 
 from kipwire.description.conditions import is_required
@@ -93,7 +94,7 @@ class _Conversion(Visitor):
             self.message.NAME, version, self.lost[0][0], f"cannot become version {self.message.VERSION}: {reason}"
         )
 
-    def struct(self, item: Struct | Mapping[str, Any], target: type[Any]) -> Any:
+    def struct(self, item: Struct | Mapping[str, Any], target: type[Struct]) -> Any:
         targets = {field.spec_name: field for field in target.ATTRIBUTES}
         values = {}
         for name, field, value in self.given(item, target):
@@ -108,6 +109,8 @@ class _Conversion(Visitor):
             elif not field.ignorable and not self.is_default(field, value):
                 self.lose(f"version {self.message.VERSION} has no such field, and it is not ignorable")
             self.path.pop()
+        for narrow in _narrow_fields(target):  # type: ignore[arg-type]  # mypy asks its instances for a hash
+            self.numbers(narrow, values.get(narrow.name))
         for field in target.ATTRIBUTES:
             if is_required(field) and field.name not in values:
                 self.path.append(field.name)
@@ -155,8 +158,6 @@ class _Conversion(Visitor):
                 self.lose(f"null, which version {self.message.VERSION} does not allow here")
             return None
         if other.struct is None:
-            if _is_narrow(other):
-                self.numbers(other, value)
             return list(value) if other.array and isinstance(value, (list, tuple)) else value
         if not other.array:
             return self.element(value, other.struct)
@@ -166,11 +167,13 @@ class _Conversion(Visitor):
 
     def numbers(self, other: Field, value: Any) -> None:
         """Note the numbers of a field that its narrower form does not hold; anything else fails when it is encoded."""
+        self.path.append(other.name)
         if not other.array:
             self.number(other, value)
         elif isinstance(value, (list, tuple)):
             for number in self.each(value):
                 self.number(other, number)
+        self.path.pop()
 
     def number(self, other: Field, value: Any) -> None:
         if isinstance(value, int) and (why := out_of_range(other, value)):
@@ -179,6 +182,12 @@ class _Conversion(Visitor):
     def element(self, value: Any, target: type[Struct]) -> Any:
         """A struct; what is none stays as it is, and is refused when the message is encoded."""
         return self.struct(value, target) if isinstance(value, (Struct, Mapping)) else value
+
+
+@lru_cache(maxsize=1024)
+def _narrow_fields(target: type[Struct]) -> tuple[Field, ...]:
+    """The fields of a class that hold fewer numbers than their types; most classes have none, and lose no time."""
+    return tuple(field for field in target.ATTRIBUTES if _is_narrow(field))
 
 
 def _is_narrow(field: Field) -> bool:
