@@ -11,6 +11,7 @@ import kafka_messages
 import kafka_records
 import proposals
 from kipwire import native
+from tests.support.native_checks import LEFT_TO_PYTHON
 
 needs_kernel = pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")
 KERNEL: Any = native.kernel
@@ -24,6 +25,4 @@ EVERY_CLASS = [
     for name in module.names()
     for version in module.versions(name)
 ]
-LEFT_TO_PYTHON = {("proposals", "MessageSet", 2), ("proposals", "Messages", 2)}
-"""Those with a property that the kernel does not know: `requiredIf`, which only the KIP-98 draft has."""
 SERVED_CLASSES = [one for one in EVERY_CLASS if one not in LEFT_TO_PYTHON]
