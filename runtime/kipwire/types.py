@@ -35,7 +35,7 @@ class Type:
     ) -> None:
         self.name = name
         """Its name in specs."""
-        self.kind = kind
+        self.kind: Kind = kind
         """What its values are in Python: `text` is a str, `blob` is bytes, the others are as they say."""
         self.code = code
         """The code of its fixed form in the format of the `struct` module; "" where its width varies."""
@@ -95,7 +95,7 @@ class Encoding:
     __slots__ = ("bits", "form")
 
     def __init__(self, form: Literal["fixed", "packed", "upacked"], bits: int) -> None:
-        self.form = form
+        self.form: Literal["fixed", "packed", "upacked"] = form
         """Of a fixed width, a zigzag varint, or a varint of the two's complement pattern."""
         self.bits = bits
         """The width of the values it can carry: 16, 32 or 64."""
