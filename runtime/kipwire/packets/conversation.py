@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from kipspark.packets.framing import Frame, Skipped
-from kipspark.packets.requests import SMALLEST_RESPONSE, Request, is_request, request_of
 from kipwire.api_keys import SASL_HANDSHAKE_KEY
+from kipwire.packets.framing import Frame, Skipped
+from kipwire.packets.requests import SMALLEST_RESPONSE, Request, is_request, request_of
 from kipwire.tools.words import counted
 
 REQUEST, RESPONSE = "request", "response"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from struct import Struct
 
-from kipspark.packets.conversation import REQUEST, RESPONSE, Conversation, Found
-from kipspark.packets.framing import Frame, Framer, Skipped
-from kipspark.packets.headers import ACK, FIN, RST, SYN, Segment, address, port
-from kipspark.packets.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, begins_request
-from kipspark.packets.streams import Piece, Stream
+from kipwire.packets.conversation import REQUEST, RESPONSE, Conversation, Found
+from kipwire.packets.framing import Frame, Framer, Skipped
+from kipwire.packets.headers import ACK, FIN, RST, SYN, Segment, address, port
+from kipwire.packets.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, begins_request
+from kipwire.packets.streams import Piece, Stream
 from kipwire.tools.words import counted
 
 _MODULUS = 2**32
