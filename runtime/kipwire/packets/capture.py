@@ -105,4 +105,4 @@ class _Capture:
         yield from connection.end(self._time)
 
     def _of_capture(self, text: str) -> Found:
-        return Found(self._time, None, None, None, None, None, text)
+        return Found(self._time, None, None, None, None, None, None, text)
