@@ -57,7 +57,7 @@ def decoded_to_json(item: Struct) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _members(cls: type[Struct]) -> tuple[tuple[str, str, Field | None, Callable[[Any], Any] | None, bool], ...]:
-    """Of each attribute: its name, that in JSON, the field if it is tagged, what converts it, whether it is an array."""
+    """Of each attribute: its name, that in JSON, the field if it is tagged, what converts it, whether an array."""
     return tuple(
         (
             field.name,

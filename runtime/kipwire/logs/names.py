@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 SEGMENT, SNAPSHOT = ".log", ".checkpoint"
@@ -52,3 +53,19 @@ def snapshot_end_of(file: str) -> SnapshotEnd | None:
     if found is None or int(found["end_offset"]) > _HIGHEST_INT64 or int(found["epoch"]) > _HIGHEST_INT32:
         return None
     return SnapshotEnd(int(found["end_offset"]), int(found["epoch"]))
+
+
+def segments_of(folder: Path) -> list[Path]:
+    """The segments in the folder of a partition, in the order of their offsets.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    return sorted(file for file in folder.iterdir() if base_offset_of(file.name) is not None and file.is_file())
+
+
+def segment_after(segment: Path) -> Path | None:
+    """The next segment of the same log; None if there is none yet, or a file has no name that says so."""
+    if base_offset_of(segment.name) is None:
+        return None
+    return next((file for file in segments_of(segment.parent) if file.name > segment.name), None)

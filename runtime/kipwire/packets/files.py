@@ -76,6 +76,11 @@ class _Interface(NamedTuple):
         return min(max(units * self.numerator // self.denominator + self.offset, 0), _LATEST)
 
 
+def is_packets(start: bytes) -> bool:
+    """Whether a file that starts with these bytes, at least four, can be one of packets; all that is gzip can be."""
+    return start[:4] in _PCAP or start[:4] == _SECTION or start[:2] == _GZIP
+
+
 def read_packets(path: Path) -> Iterator[Packet]:
     """The packets of a file, in its order.
 
