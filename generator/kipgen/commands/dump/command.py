@@ -82,6 +82,8 @@ def dump(
     from kipgen.commands.dump.logs import Wanted
     from kipgen.commands.dump.output import Output
     from kipwire.errors import KipwireError
+    from kipwire.records import Bounds
+    from kipwire.tools.collector import no_garbage_collection
 
     if records and summary:
         fail("--records shows more than batches and --summary less; give one of them")
@@ -108,9 +110,11 @@ def dump(
         fail(f"{logs[0].path} is a log; --port is for captures")
     out = Output()
     errors = 0
+    wanted = Wanted(bounds if bounds != Bounds() else None, records, summary)
     try:
-        errors = _captures(captures, format_, out, bounds, ports or [])
-        errors += _logs(logs, format_, out, Wanted(bounds, records, summary), type_, follow)
+        with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
+            errors = _captures(captures, format_, out, bounds, ports or [])
+            errors += _logs(logs, format_, out, wanted, type_, follow)
         out.flush()
     except BrokenPipeError:  # such as that of head, which has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -129,11 +133,12 @@ def _bounds(from_offset: int | None, to_offset: int | None, since: str | None, u
     from kipgen.commands.dump.moments import milliseconds
     from kipwire.records import Bounds
 
-    times = [None if text is None else milliseconds(text) for text in (since, until)]
-    bounds = Bounds(from_offset, to_offset, *times)
-    for name, first, end in (("offset", *bounds[:2]), ("time", *bounds[2:])):
-        if first is not None and end is not None and first >= end:
-            raise ValueError(f"the first {name} is not before the last; give a range such as 100 and 200")
+    first, end = (None if text is None else milliseconds(text) for text in (since, until))
+    bounds = Bounds(from_offset, to_offset, first, end)
+    if from_offset is not None and to_offset is not None and from_offset >= to_offset:
+        raise ValueError(f"--from-offset {from_offset} is not below --to-offset {to_offset}, which is excluded")
+    if first is not None and end is not None and first >= end:
+        raise ValueError(f"--since {since} is not before --until {until}, which is excluded")
     return bounds
 
 

@@ -21,7 +21,9 @@ class Content(NamedTuple):
     """What a record says."""
 
     type: str
-    """Such as `COMMIT`, `OffsetCommit` or `TopicRecord`."""
+    """Such as `COMMIT`, `OffsetCommit` or `TopicRecord`; `UNKNOWN` for a control record of a later type."""
+    type_id: int
+    """Its number in the record."""
     key: Any
     """As data for `json.dumps`, as is the value; None if there is none."""
     value: Any
@@ -37,13 +39,12 @@ def content_of(record: Record, internal: str | None, *, is_control: bool) -> Con
     """
     if is_control:
         control = control_record(record)
-        type_ = control.type if control.value is not None else f"{control.type} {control.type_id}"
-        return Content(type_, None, *_value(control.value))
+        return Content(control.type, control.type_id, None, *_value(control.value))
     if internal is None:
         return None
     found = internal_record(internal, record)
     key = None if found.key is None else decoded_to_json(found.key)
-    return Content(found.type, key, *_value(found.value))
+    return Content(found.type, found.type_id, key, *_value(found.value))
 
 
 def _value(message: Message | None) -> tuple[Any, int | None]:

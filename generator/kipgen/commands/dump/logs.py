@@ -13,6 +13,7 @@ from kipgen.commands.dump.output import Output
 from kipgen.commands.dump.reading import LOST, Damage, Rest, damage_of, read_file, rest_of
 from kipgen.commands.dump.summary import Summary
 from kipwire.errors import DecodeError
+from kipwire.logs.names import segment_after
 from kipwire.records import Bounds, Record, RecordBatch
 from kipwire.tools.terminal import ERR
 from kipwire.tools.words import counted
@@ -115,9 +116,9 @@ class LogDump:
         self.errors += 1
         self.out.write(self.lines.damage(file, damage))
         self.out.flush()
-        what = damage.path or "length"
-        end = "" if damage.goes_on else "; the batches after it cannot be found"
-        text = f"batch at byte {damage.position}: {what} at byte {damage.at}: {damage.reason}{end}"
+        what = f"{damage.path} at byte {damage.at}: " if damage.path else ""
+        end = "" if damage.goes_on else "; the rest of the file is not read"
+        text = f"batch at byte {damage.position}: {what}{damage.reason}{end}"
         ERR.print(Text.assemble(("error: ", "red"), f"{one_line(file.path)}: {text}"))
 
     def _report_records(self, file: LogFile, batch: RecordBatch, errors: int) -> None:
@@ -127,9 +128,12 @@ class LogDump:
         ERR.print(Text.assemble(("error: ", "red"), f"{one_line(file.path)}: {text}"))
 
     def _say_rest(self, file: LogFile, rest: Rest) -> None:
+        """Say what follows the last batch, which is damage only in a file to which nothing is added any more."""
+        where = f"{counted(rest.size, 'zero byte' if rest.is_zeros else 'byte')} from byte {rest.position} on"
+        if not rest.is_zeros and (file.snapshot_end is not None or segment_after(file.path) is not None):
+            reason = f"{counted(rest.size, 'byte')} follow the last whole batch, and nothing is added to this file"
+            self._report(file, Damage(rest.position, rest.position, "", reason, False))
+            return
         self.out.flush()
-        if rest.is_zeros:
-            text = f"{counted(rest.size, 'zero byte')} from byte {rest.position} on: space taken in advance"
-        else:
-            text = f"{counted(rest.size, 'byte')} from byte {rest.position} on: a batch that is not complete"
-        ERR.print(Text(f"{one_line(file.path)}: {text}", "yellow"))
+        what = "space taken in advance" if rest.is_zeros else "a batch that is not complete"
+        ERR.print(Text(f"{one_line(file.path)}: {where}: {what}", "yellow"))

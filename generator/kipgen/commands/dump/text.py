@@ -6,11 +6,12 @@ import json
 
 from kipgen.commands.dump.contents import Content, content_of
 from kipgen.commands.dump.log_files import LogFile
-from kipgen.commands.dump.moments import moment_text
+from kipgen.commands.dump.moments import NONE, moment_text
 from kipgen.commands.dump.reading import Damage
 from kipgen.commands.dump.summary import Summary
 from kipwire.errors import KipwireError
 from kipwire.records import Record, RecordBatch
+from kipwire.records.model import Header
 from kipwire.tools.printable import printable_line
 from kipwire.tools.words import counted
 
@@ -60,7 +61,7 @@ class TextLines:
         """The lines of records of a batch, and how many of them are not what they should be."""
         if batch.is_control or self._internal is not None:
             return self._decoded(batch, records)
-        return "".join([_record(record) for record in records]), 0
+        return _plain(records), 0
 
     def damage(self, file: LogFile, damage: Damage) -> str:
         """Nothing: people read errors on standard error."""
@@ -96,10 +97,31 @@ class TextLines:
         return "".join(lines), errors
 
 
+def _plain(records: list[Record]) -> str:
+    """The lines of records that are shown as they are: nearly all of the time of a dump is spent here."""
+    lines = []
+    timestamp, time = NONE, moment_text(NONE)
+    for record in records:
+        if record.timestamp != timestamp:
+            timestamp = record.timestamp
+            time = moment_text(timestamp)
+        key, value, headers = record.key, record.value, record.headers
+        try:
+            lines.append(
+                f"  offset={record.offset} time={time}{_headers(headers) if headers else ''} "
+                f"key={'null' if key is None else repr(key.decode())} "
+                f"value={'null' if value is None else repr(value.decode())}\n"
+            )
+        except UnicodeDecodeError:
+            lines.append(_record(record))
+    return "".join(lines)
+
+
 def _record(record: Record) -> str:
-    headers = record.headers
+    """The same of one record."""
+    headers = _headers(record.headers) if record.headers else ""
     return (
-        f"  offset={record.offset} time={moment_text(record.timestamp)}{_headers(record) if headers else ''} "
+        f"  offset={record.offset} time={moment_text(record.timestamp)}{headers} "
         f"key={_bytes(record.key)} value={_bytes(record.value)}\n"
     )
 
@@ -108,15 +130,16 @@ def _said(record: Record, content: Content) -> str:
     """The line of a record that was decoded."""
     version = "" if content.version is None else f" v{content.version}"
     key = "" if content.key is None else f" key={_json(content.key)}"
-    headers = _headers(record) if record.headers else ""
+    headers = _headers(record.headers) if record.headers else ""
     return (
         f"  offset={record.offset} time={moment_text(record.timestamp)}{headers} {content.type}{version}{key} "
         f"value={_json(content.value)}\n"
     )
 
 
-def _headers(record: Record) -> str:
-    return " headers={" + ", ".join(f"{key!r}: {_bytes(value)}" for key, value in record.headers) + "}"
+def _headers(headers: list[Header]) -> str:
+    texts = [f"{key!r}: {'null' if value is None else _bytes(value)}" for key, value in headers]
+    return f" headers={{{', '.join(texts)}}}"
 
 
 def _bytes(data: bytes | None) -> str:
