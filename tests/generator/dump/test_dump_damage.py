@@ -113,10 +113,8 @@ def test_records_of_an_internal_topic_that_are_something_else_are_shown_as_they_
     assert "every record of a coordinator has a key" in lines[2]
     assert lines[3].endswith('GroupMetadata key={"group":"g"} value=null')
     assert "3 records of it cannot be decoded" in done.stderr
-    log(
-        tmp_path / "__cluster_metadata-0",
-        write_batch([Record(offset=0, value=b"\1\x63\0"), Record(offset=1, value=b"")]),
-    )
+    records = [Record(offset=0, value=b"\1\x63\0"), Record(offset=1, value=b"")]
+    log(tmp_path / "__cluster_metadata-0", write_batch(records))
     lines = dump("__cluster_metadata-0", "-r").stdout.splitlines()[2:]
     assert "__cluster_metadata has no type 99" in lines[0]
     assert "need 3 bytes, but none are left" in lines[1]
@@ -131,7 +129,7 @@ def test_no_damage_gives_a_traceback(dump: Dump, tmp_path: Path, options: tuple[
         write_batch(records, compression="gzip"),
         write_message_set(records, magic=1, compression="gzip"),
         SECOND,
-        write_message_set(records[:2], magic=0),
+        write_message_set([Record(offset=0, value=b"v")], magic=0),
         write_batch(records, is_control=True),
     ]
     for number in range(60):
@@ -164,7 +162,7 @@ def test_a_head_with_offsets_that_wrap_is_shown(dump: Dump, tmp_path: Path) -> N
         (("a-0", "--since", "yesterday"), "'yesterday' is not a time; write one such as 2026-11-21T08:00:00Z"),
         (("a-0", "--from-offset", "5", "--to-offset", "5"), "--from-offset 5 is not below --to-offset 5"),
         (("a-0", "--since", "2026-01-02", "--until", "2026-01-01"), "--since 2026-01-02 is not before --until"),
-        (("a-0", "--port", "9092"), "is a log; --port is for captures"),
+        (("a-0", "--port", "9092"), "a-0/00000000000000000000.log is a log; --port is for captures"),
     ],
 )
 def test_a_wrong_command_line_says_what_would_be_right(

@@ -85,7 +85,8 @@ class JsonLines:
                 pair = f'"key":{_bytes(key)},"value":{_bytes(value)}'
             else:
                 pair = f'"key":{_compact(content.key)},"value":{_compact(content.value)}'
-                said = f',"record_type":"{content.type}","record_type_id":{content.type_id},"version":{_compact(content.version)}}}\n'
+                version = _compact(content.version)
+                said = f',"record_type":"{content.type}","record_type_id":{content.type_id},"version":{version}}}\n'
             lines.append(
                 f'{head}{record.offset},"timestamp":{record.timestamp},"sequence":{batch.sequence(record)},{pair},'
                 f'"headers":{_headers(record) if record.headers else "[]"}{said}'
