@@ -88,8 +88,9 @@ class JsonLines:
                 version = _compact(content.version)
                 said = f',"record_type":"{content.type}","record_type_id":{content.type_id},"version":{version}}}\n'
             lines.append(
-                f'{head}{record.offset},"timestamp":{record.timestamp},"sequence":{batch.sequence(record)},{pair},'
-                f'"headers":{_headers(record) if record.headers else "[]"}{said}'
+                f'{head}{record.offset},"timestamp":{record.timestamp},"sequence":{batch.sequence(record)},'
+                f'"key_size":{-1 if key is None else len(key)},"value_size":{-1 if value is None else len(value)},'
+                f'{pair},"headers":{_headers(record) if record.headers else "[]"}{said}'
             )
         return "".join(lines), errors
 
