@@ -12,8 +12,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-build fuzz-native lint types mypy pyright \
-	bench bench-quick bench-records bench-encodings bench-headers bench-space bench-columns bench-spark bench-proxy demo \
-	docs broker broker-stop test-broker test-cluster lock wheels clean
+	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-proxy \
+	demo docs broker broker-stop test-broker test-cluster lock wheels clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -93,6 +93,10 @@ bench-quick: setup  ## The same with only the Python peers, in under a minute; w
 
 bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
 	$(BIN)/python -m benchmarks.records
+
+bench-dump: setup  ## kipgen dump beside kafka-dump-log on a gigabyte of log: time, processor time and memory
+	@bash scripts/maven.sh
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.dumped
 
 bench-spark: setup  ## The pipeline beside from_avro and plain UDFs, and a gigabyte of log segments
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.spark

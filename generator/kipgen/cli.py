@@ -13,6 +13,7 @@ from kipgen.commands.advise.command import advise
 from kipgen.commands.compat.command import compat
 from kipgen.commands.console import fail, one_line, packages_here, print_problems, system_error
 from kipgen.commands.drift.command import drift
+from kipgen.commands.dump.command import dump
 from kipgen.commands.inspect.command import inspect
 from kipgen.language.names import need_package_name
 from kipwire.tools.terminal import ERR, OUT
@@ -244,6 +245,7 @@ def new(
 
 
 app.command()(inspect)
+app.command()(dump)
 app.command()(advise)
 app.command()(compat)
 app.command()(drift)

@@ -135,8 +135,9 @@ stop() {
 }
 
 case ${1:-} in
+jars) fetch_jars >&2 && echo "$JARS" ;;
 start) start ;;
 stop) stop ;;
 tool) tool "${@:2}" ;; # such as: broker.sh tool org.apache.kafka.tools.TopicCommand --help
-*) fail "usage: start, stop, or tool with a Kafka class and its arguments" ;;
+*) fail "usage: start, stop, jars, or tool with a Kafka class and its arguments" ;;
 esac

@@ -63,6 +63,17 @@ def test_checksum_and_attributes_are_read_from_their_fields(message: Message) ->
     assert form.crc_and_attributes.unpack_from(data, form.crc) == (found["crc"].value, 5)
 
 
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_spans_of_batches_are_where_the_specs_say(magic: int) -> None:
+    message = (v0.MessageAndOffset(), v1.MessageAndOffset(timestamp=7), RecordBatch(last_offset_delta=3))[magic]
+    if isinstance(message, RecordBatch):
+        message.base_timestamp, message.max_timestamp = 11, 13
+    found, data = fields(message), message.encode()
+    names = ((), ("timestamp",), ("last_offset_delta", "base_timestamp", "max_timestamp"))[magic]
+    assert heads.SPANS[magic].unpack_from(data)[1:] == tuple(found[name].value for name in names)
+    assert heads.SPANS[magic].size == max(found[name].end for name in names or ("attributes",))
+
+
 @pytest.mark.parametrize("name", OF_PROPOSALS)
 def test_heads_of_proposed_formats_stand_where_the_specs_say(name: str) -> None:
     message, form = OF_PROPOSALS[name], heads.MAGIC_2[name]

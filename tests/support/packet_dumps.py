@@ -11,9 +11,9 @@ from random import Random
 from struct import pack
 from typing import Any
 
-from kipspark.packets.headers import ACK, FIN, SYN
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.frame_rows import FrameFilter
+from kipwire.packets.headers import ACK, FIN, SYN
 from tests.support.places import ROOT
 
 CAPTURE = ROOT / "examples" / "capture"

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from kipspark.jobs.inspection import decode_frame
 from kipspark.messages.selection import KAFKA
 from kipspark.spark.types import struct_type
 from kipwire import KipwireError, Message
 from kipwire.encodings import Counts, IntegerCounts, merge
+from kipwire.packets.frame_facts import decode_frame
 from kipwire.registry import registry_of
 from kipwire.tools.collector import no_garbage_collection
 

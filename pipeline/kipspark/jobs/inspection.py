@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
-from kafka_messages.enums import ErrorCode
 from kipspark.messages.selection import KAFKA
-from kipwire import KipwireError, Message
-from kipwire.registry import Registry, registry_of
-from kipwire.structs import Struct
+from kipwire import KipwireError
+from kipwire.packets.frame_facts import api_name, decode_frame, error_name, facts_of
+from kipwire.registry import registry_of
 from kipwire.tools.collector import no_garbage_collection
 
 _CODES = pa.list_(
@@ -56,33 +53,6 @@ def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         )
 
 
-def decode_frame(messages: Registry, direction: str, api_key: int, version: int, frame: bytes) -> Message:
-    """The body of a frame.
-
-    Raises:
-        KipwireError: it is broken, or there is no class for it.
-    """
-    if direction == "request":
-        return messages.decode_request(frame)[1]
-    return messages.decode_response(frame, api_key, version)[1]
-
-
-@cache
-def api_name(api_key: int) -> str:
-    """The name of an API, such as `Fetch`; `API 99` if Kafka has none with that key."""
-    messages = registry_of(KAFKA)
-    for entry in map(messages.entry, messages.names()):
-        if entry.versions and entry.type == "request" and entry.api_key == api_key:
-            return entry.name.removesuffix("Request")
-    return f"API {api_key}"
-
-
-def error_name(code: int) -> str | None:
-    """Such as `UNKNOWN_MEMBER_ID`; None where Kafka has no error of that code."""
-    error = ErrorCode.find(code)
-    return None if error is None else error.name
-
-
 def _found(
     direction: str, api_key: int | None, version: int, frame: bytes | None, missing: str | None
 ) -> dict[str, Any]:
@@ -94,41 +64,14 @@ def _found(
         body = decode_frame(registry_of(KAFKA), direction, api_key, version, frame)
     except KipwireError as error:
         return {**found, "error_codes": [], "unknown_tags": [], "error": str(error)}
-    codes: Counter[tuple[str, int]] = Counter()
-    tags: list[dict[str, Any]] = []
-    _look(body, "", codes, tags)
+    codes, tags = facts_of(body)
     return {
         **found,
         "error_codes": [
             {"path": path, "code": code, "error": error_name(code), "count": count}
             for (path, code), count in codes.items()
         ],
-        "unknown_tags": tags,
+        "unknown_tags": [tag._asdict() for tag in tags],
         "software_name": getattr(body, "client_software_name", None),
         "software_version": getattr(body, "client_software_version", None),
     }
-
-
-def _look(item: Struct, path: str, codes: Counter[tuple[str, int]], tags: list[dict[str, Any]]) -> None:
-    """Gather the error codes other than 0 and the unknown tagged fields of a struct and of all structs in it."""
-    if item.FLEXIBLE and item._unknown_tagged_fields:
-        tags += [{"path": path, "tag": tag, "bytes": len(data)} for tag, data in item._unknown_tagged_fields.items()]
-    for name, is_struct, is_array in _inspected_fields(type(item)):  # type: ignore[arg-type]  # the class is hashable
-        value = getattr(item, name)
-        where = f"{path}.{name}" if path else name
-        if not is_struct:
-            if value:
-                codes[where, value] += 1
-        elif value is not None:
-            for inner in value if is_array else (value,):
-                _look(inner, where, codes, tags)
-
-
-@cache
-def _inspected_fields(cls: type[Struct]) -> tuple[tuple[str, bool, bool], ...]:
-    """The fields that are error codes, or structs that may have some: name, whether it is a struct or an array."""
-    return tuple(
-        (field.name, field.struct is not None, field.array)
-        for field in cls.ATTRIBUTES
-        if field.struct is not None or (field.name.endswith("error_code") and field.type == "int16")
-    )

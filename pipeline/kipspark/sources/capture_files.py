@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipspark.packets.rotation import is_packet_file
 from kipspark.sources.captures import find_indexes
 from kipspark.sources.packet_captures import PacketCapture
 from kipwire.captures import FRAMES, INDEX
+from kipwire.packets.rotation import is_packet_file
 
 
 class Captures(NamedTuple):

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kipspark.errors import SourceError
-from kipspark.packets.conversation import REQUEST, RESPONSE
 from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
 from kipspark.sources.paths import path_text
 from kipwire.captures import INDEX, PACKED, CaptureError, Entry, frames_beside, is_packed, open_frames, read_index
+from kipwire.packets.conversation import REQUEST, RESPONSE
 
 
 class Part(NamedTuple):

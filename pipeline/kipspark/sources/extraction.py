@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from kipspark.errors import JobError, SourceError
-from kipspark.packets.conversation import REQUEST, Found
-from kipspark.packets.framing import SIZE
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.packet_captures import PacketCapture, numbered_frames
 from kipwire.captures import FRAMES, INDEX
+from kipwire.packets.conversation import REQUEST, Found
+from kipwire.packets.framing import SIZE
 from kipwire.tools.atomic import new_folder, rename_new
 
 ERRORS = "errors.jsonl"

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kipspark.packets.conversation import REQUEST, RESPONSE
 from kipspark.sources.timestamps import TIMESTAMP
+from kipwire.packets.conversation import REQUEST, RESPONSE
 
 FRAMES_SCHEMA = pa.schema(
     [

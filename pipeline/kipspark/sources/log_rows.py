@@ -11,10 +11,11 @@ import pyarrow as pa
 from kipspark.errors import SourceError
 from kipspark.sources.log_columns import Broken, OfBatch, broken_rows, of_batch, record_rows
 from kipspark.sources.segments import Segment
-from kipspark.sources.splits import Split, batch_head
+from kipspark.sources.splits import Split
 from kipspark.spark.compute import pc
 from kipwire import DecodeError, KipwireError
 from kipwire.columns import ColumnError, RecordColumns
+from kipwire.logs.skimming import batch_head
 from kipwire.records import RecordBatch, read_segment
 
 _ROWS = 16384

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kipspark.packets.capture import find_frames
-from kipspark.packets.conversation import Found
+from kipspark.errors import SourceError
 from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
 from kipspark.sources.paths import path_text
+from kipwire.captures import CaptureError
+from kipwire.packets.capture import find_frames
+from kipwire.packets.conversation import Found
 
 
 class PacketCapture(NamedTuple):
@@ -41,8 +43,11 @@ def numbered_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iter
         SourceError: a file cannot be opened, or is neither pcap nor pcapng.
     """
     numbers = count()
-    for found in find_frames([Path(file) for file in capture.files], ports):
-        yield Numbered(None if found.request is None else next(numbers), found)
+    try:
+        for found in find_frames([Path(file) for file in capture.files], ports):
+            yield Numbered(None if found.request is None else next(numbers), found)
+    except CaptureError as error:
+        raise SourceError(str(error)) from None
 
 
 def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: FrameFilter) -> Iterator[pa.RecordBatch]:

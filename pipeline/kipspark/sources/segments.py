@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-
-_FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})")
-_FILE = re.compile(r"(?P<base_offset>[0-9]{20})\.log")
-_HIGHEST_PARTITION = 2**31 - 1
-_HIGHEST_OFFSET = 2**63 - 1
+from kipwire.logs.names import base_offset_of, partition_of
 
 
 class Segment(NamedTuple):
@@ -73,11 +68,8 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _segment(path: Path) -> Segment | None:
-    folder, file = _FOLDER.fullmatch(path.absolute().parent.name), _FILE.fullmatch(path.name)
-    if folder is None or file is None:
-        return None
-    partition, base_offset = int(folder["partition"]), int(file["base_offset"])
-    if partition > _HIGHEST_PARTITION or base_offset > _HIGHEST_OFFSET:  # no broker gives such names
+    of_folder, base_offset = partition_of(path.absolute().parent.name), base_offset_of(path.name)
+    if of_folder is None or base_offset is None:
         return None
     try:
         status = path.stat()
@@ -85,4 +77,4 @@ def _segment(path: Path) -> Segment | None:
         return None
     if not stat.S_ISREG(status.st_mode):  # such as a pipe, on which a read would block
         return None
-    return Segment(str(path.absolute()), folder["topic"], partition, base_offset, status.st_size)
+    return Segment(str(path.absolute()), *of_folder, base_offset, status.st_size)

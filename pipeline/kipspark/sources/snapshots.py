@@ -8,7 +8,6 @@ record. Once there is a snapshot, the segments before it may be deleted (KIP-630
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +21,7 @@ from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import KipwireError
+from kipwire.logs.names import snapshot_end_of
 from kipwire.records import ControlRecord, RecordBatch, control_record, read_segment
 
 SNAPSHOT_SCHEMA = pa.schema(
@@ -37,8 +37,6 @@ SNAPSHOT_SCHEMA = pa.schema(
     ]
 )
 """The columns of `kafka_snapshot`; docs/spark.md explains them."""
-
-_FILE = re.compile(r"(?P<end_offset>[0-9]{20})-(?P<epoch>[0-9]{10})\.checkpoint")
 
 
 class Snapshot(NamedTuple):
@@ -126,10 +124,9 @@ def _first(segments: list[Segment]) -> Snapshot | None:
 
 def _snapshots(folder: str, of: Segment) -> Iterator[Snapshot]:
     for name in os.listdir(folder):  # noqa: PTH208
-        file = _FILE.fullmatch(name)
-        if file is not None and int(file["end_offset"]) < 2**63 and int(file["epoch"]) < 2**31:
-            path = str(Path(folder) / name)
-            yield Snapshot(path, of.topic, of.partition, int(file["end_offset"]), int(file["epoch"]))
+        end = snapshot_end_of(name)
+        if end is not None:
+            yield Snapshot(str(Path(folder) / name), of.topic, of.partition, *end)
 
 
 def _control_at(batches: list[RecordBatch], index: int) -> ControlRecord | None:

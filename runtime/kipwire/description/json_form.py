@@ -11,6 +11,7 @@ import binascii
 import math
 import uuid
 from collections.abc import Callable
+from functools import lru_cache
 from operator import index
 from typing import Any, TypeVar
 
@@ -36,6 +37,37 @@ def write_json(message: Root) -> dict[str, Any]:
     """
     check(message)
     return _struct_to_json(message)
+
+
+def decoded_to_json(item: Struct) -> dict[str, Any]:
+    """The JSON form of a message that was decoded and not changed since.
+
+    Its values need no check, which takes most of the time of `write_json`.
+    """
+    result = {}
+    for name, json_name, tagged, convert, is_array in _members(type(item)):  # type: ignore[arg-type]  # it is hashable
+        value = getattr(item, name)
+        if tagged is not None and tagged.is_default(value):
+            continue
+        if convert is not None and value is not None:
+            value = [convert(element) for element in value] if is_array else convert(value)
+        result[json_name] = value
+    return result
+
+
+@lru_cache(maxsize=1024)
+def _members(cls: type[Struct]) -> tuple[tuple[str, str, Field | None, Callable[[Any], Any] | None, bool], ...]:
+    """Of each attribute: its name, that in JSON, the field if it is tagged, what converts it, whether an array."""
+    return tuple(
+        (
+            field.name,
+            field.json_name,
+            None if field.tag is None else field,
+            decoded_to_json if field.struct is not None else _OF_DECODED[KINDS[field.element]],
+            field.array,
+        )
+        for field in cls.ATTRIBUTES
+    )
 
 
 def _struct_to_json(item: Struct) -> dict[str, Any]:
@@ -87,6 +119,9 @@ _TO_JSON: dict[str, Callable[[Any], Any]] = {
     "text": str,
     "blob": bytes_to_json,
 }
+
+_OF_DECODED = {**_TO_JSON, "integer": None, "bool": None, "text": None}
+"""The same for values that were decoded, of which these are JSON already."""
 
 
 def read_json(cls: type[R], value: Any) -> R:

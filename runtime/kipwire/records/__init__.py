@@ -3,6 +3,7 @@
 Needs `pip install kipwire[records]` for the checksum of batches of magic 2, and for snappy, lz4 and zstd.
 """
 
+from kipwire.records.bounds import Bounds
 from kipwire.records.control import ControlRecord, control_record
 from kipwire.records.converting import Converted, down_convert, up_convert
 from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
@@ -19,6 +20,7 @@ from kipwire.records.transactions import read_committed
 __all__ = [
     "MAX_DECOMPRESSED_SIZE",
     "MAX_ITEMS",
+    "Bounds",
     "ControlRecord",
     "Converted",
     "Loss",

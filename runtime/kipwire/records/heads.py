@@ -23,6 +23,11 @@ RECORDS_COUNT = 57
 RECORDS = 61
 
 
+SPANS = (Packer(">17xb"), Packer(">17xbq"), Packer(">21xhiqq"))
+"""By magic, what says which offsets and times a batch has: the attributes; of magic 1 the timestamp, too; of magic 2
+also the delta of the last offset, the base timestamp and the highest one."""
+
+
 class Format(NamedTuple):
     """What depends on the magic."""
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kipwire.records import message_sets, record_batches
+from kipwire.records.bounds import HEAD_BYTES
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END, Format
 from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, Limits, Location
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from mmap import mmap
     from typing import Literal
 
+    from kipwire.records.bounds import Bounds
     from kipwire.records.model import RecordBatch
 
     MagicTwo = Literal["kafka", "kip-82", "kip-98 draft"]
@@ -90,8 +92,12 @@ def batches_in(
     check_crcs: bool,
     max_batch_size: int | None = None,
     file: str | None = None,
+    bounds: Bounds | None = None,
 ) -> Iterator[RecordBatch]:
-    """The batches from `start` to `end`; `take` gives bytes by position and size."""
+    """The batches from `start` to `end`; `take` gives bytes by position and size.
+
+    Of a batch that can have nothing within the bounds, only the head is read.
+    """
     forms, readers, limits = rules
     number = 0
     while end - start >= SIZE_END:
@@ -111,6 +117,10 @@ def batches_in(
             reason = f"a batch of magic {magic} cannot have {size} bytes; the smallest has {form.smallest}"
             raise location.error(magic, form.size_name, SIZE, reason)
         size += SIZE_END
+        if bounds is not None and size <= end - start and not bounds.may_have(take(start, min(size, HEAD_BYTES))):
+            start += size
+            number += 1
+            continue
         if max_batch_size is not None and max_batch_size < size <= end - start:
             reason = f"a batch of {size:,} bytes; the limit is {max_batch_size:,} (max_batch_size)"
             raise location.error(magic, form.size_name, SIZE, reason)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from io import BufferedReader
 
 from kipwire.errors import DecodeError
+from kipwire.records.bounds import Bounds
 from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.model import RecordBatch
 from kipwire.records.reading import MAX_BATCH_SIZE, batches_in, rules_of
@@ -23,6 +24,7 @@ def read_segment(
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_batch_size: int = MAX_BATCH_SIZE,
     max_items: int = MAX_ITEMS,
+    bounds: Bounds | None = None,
 ) -> Iterator[RecordBatch]:
     """The batches of a log segment (`.log`) or a snapshot (`.checkpoint`), one by one, with one in memory at a time.
 
@@ -36,6 +38,8 @@ def read_segment(
         max_decompressed_size: as for `read_batches`.
         max_batch_size: bytes that one batch may have in the file; that many are read at once.
         max_items: as for `read_batches`.
+        bounds: batches that cannot have records within them are passed over by their heads: nothing else of them is
+            read or checked. All records of the other batches are there; `bounds.has` says which are wanted.
 
     Raises:
         DecodeError: bytes are not a batch; the path says which one, the offset is that in the file,
@@ -61,6 +65,7 @@ def read_segment(
             check_crcs=check_crcs,
             max_batch_size=max_batch_size,
             file=os.fspath(path),
+            bounds=bounds,
         )
         try:
             for batch in batches:

@@ -22,15 +22,16 @@ from kipspark import cli
 from kipspark.errors import JobError, SourceError
 from kipspark.jobs.encodings import count_frames
 from kipspark.jobs.inspection import inspect_frames
-from kipspark.packets import capture as capture_module
-from kipspark.packets import streams
-from kipspark.packets.capture import find_frames
-from kipspark.packets.streams import Stream
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.extraction import extract
 from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
+from kipwire.captures import CaptureError
+from kipwire.packets import capture as capture_module
+from kipwire.packets import streams
+from kipwire.packets.capture import find_frames
+from kipwire.packets.streams import Stream
 from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Disorder, Tcp
 from tests.support.subjects.packet_talks import (
@@ -174,8 +175,10 @@ def test_a_damaged_file_gives_rows_or_an_error_of_ours(
     ],
 )
 def test_a_file_of_something_else_is_refused(tmp_path: Path, data: bytes, wrong: str) -> None:
-    with pytest.raises(SourceError, match=re.escape(f"a.pcap: {wrong}")):
+    with pytest.raises(CaptureError, match=re.escape(f"a.pcap: {wrong}")):
         found_in(tmp_path, data)
+    with pytest.raises(SourceError, match=re.escape(f"a.pcap: {wrong}")):
+        rows_of(tmp_path)
 
 
 def test_a_file_that_ends_early_gives_what_is_there(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from struct import pack
 from typing import Any
 
-from kipspark.packets.capture import find_frames
-from kipspark.packets.conversation import Found
-from kipspark.packets.headers import ACK, SYN
+from kipwire.packets.capture import find_frames
+from kipwire.packets.conversation import Found
+from kipwire.packets.headers import ACK, SYN
 from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Tcp
 

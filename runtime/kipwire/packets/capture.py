@@ -6,11 +6,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from kipspark.packets.connection import Connection
-from kipspark.packets.conversation import Found
-from kipspark.packets.files import Packet
-from kipspark.packets.headers import Segment, Unreadable, port, segment_of
-from kipspark.packets.rotation import in_order
+from kipwire.packets.connection import Connection
+from kipwire.packets.conversation import Found
+from kipwire.packets.files import Packet
+from kipwire.packets.headers import Segment, Unreadable, port, segment_of
+from kipwire.packets.rotation import in_order
 
 _MOST_CONNECTIONS = 16384
 """The most connections that are followed at once; beyond it, the one silent longest is taken as ended."""
@@ -26,7 +26,7 @@ def find_frames(files: Sequence[Path], ports: Collection[int] = ()) -> Iterator[
         ports: the brokers' ports; other connections are skipped. Empty: all connections are read.
 
     Raises:
-        SourceError: a file cannot be opened, or is neither pcap nor pcapng.
+        CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
     """
     damage: list[str] = []
     capture = _Capture(ports)
@@ -105,4 +105,4 @@ class _Capture:
         yield from connection.end(self._time)
 
     def _of_capture(self, text: str) -> Found:
-        return Found(self._time, None, None, None, None, None, text)
+        return Found(self._time, None, None, None, None, None, None, text)

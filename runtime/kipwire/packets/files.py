@@ -14,7 +14,7 @@ from pathlib import Path
 from struct import Struct
 from typing import BinaryIO, NamedTuple, cast
 
-from kipspark.errors import SourceError
+from kipwire.captures import CaptureError
 
 LARGEST_PACKET = 1024 * 1024
 """Bytes; tcpdump writes at most 262,144 of a packet, with any options."""
@@ -76,31 +76,36 @@ class _Interface(NamedTuple):
         return min(max(units * self.numerator // self.denominator + self.offset, 0), _LATEST)
 
 
+def is_packets(start: bytes) -> bool:
+    """Whether a file that starts with these bytes, at least four, can be one of packets; all that is gzip can be."""
+    return start[:4] in _PCAP or start[:4] == _SECTION or start[:2] == _GZIP
+
+
 def read_packets(path: Path) -> Iterator[Packet]:
     """The packets of a file, in its order.
 
     Raises:
-        SourceError: it cannot be opened, or is neither pcap nor pcapng.
+        CaptureError: it cannot be opened, or is neither pcap nor pcapng.
         Damaged: it cannot be read to its end.
     """
     try:
         raw = io.BufferedReader(io.FileIO(path), _BUFFER)
     except OSError as error:
-        raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
+        raise CaptureError(f"{path}: cannot be read: {error.strerror}") from None
     with raw:
         try:
             packed = raw.peek(2)[:2] == _GZIP
             file = gzip.GzipFile(fileobj=raw) if packed else raw
             magic = file.peek(4)[:4]
         except (OSError, EOFError, zlib.error) as error:
-            raise SourceError(f"{path}: cannot be read: {error}") from None
+            raise CaptureError(f"{path}: cannot be read: {error}") from None
         if magic in _PCAP:
             packets = _pcap(cast(BinaryIO, file), *_PCAP[magic])
         elif magic == _SECTION:
             packets = _pcapng(cast(BinaryIO, file))
         else:
             found = f"is neither pcap nor pcapng (it starts with {magic.hex(' ')})" if magic else "is empty"
-            raise SourceError(f"{path}: {found}; give a file that tcpdump wrote")
+            raise CaptureError(f"{path}: {found}; give a file that tcpdump wrote")
         try:
             yield from packets
         except (OSError, EOFError, zlib.error) as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
 from pathlib import Path
 
-from kipspark.packets.files import Damaged, Packet, read_packets
+from kipwire.packets.files import Damaged, Packet, read_packets
 
 _NAME = re.compile(r".+\.(pcap|pcapng|cap)\d*(\.gz)?", re.IGNORECASE)
 """The digits are what `tcpdump -C` appends to a name."""
@@ -29,7 +29,7 @@ def in_order(files: Sequence[Path], damage: list[str]) -> Iterator[Packet]:
         damage: gets a sentence for each file that cannot be read to its end.
 
     Raises:
-        SourceError: a file cannot be opened, or is neither pcap nor pcapng.
+        CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
     """
     starts = sorted(((_first_time(path), number) for number, path in enumerate(files)), reverse=True)
     active: list[tuple[int, int, Packet, Iterator[Packet]]] = []

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from struct import Struct
 
-from kipspark.packets.conversation import REQUEST, RESPONSE, Conversation, Found
-from kipspark.packets.framing import Frame, Framer, Skipped
-from kipspark.packets.headers import ACK, FIN, RST, SYN, Segment, address, port
-from kipspark.packets.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, begins_request
-from kipspark.packets.streams import Piece, Stream
+from kipwire.packets.conversation import REQUEST, RESPONSE, Conversation, Found
+from kipwire.packets.framing import Frame, Framer, Skipped
+from kipwire.packets.headers import ACK, FIN, RST, SYN, Segment, address, port
+from kipwire.packets.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, begins_request
+from kipwire.packets.streams import Piece, Stream
 from kipwire.tools.words import counted
 
 _MODULUS = 2**32
@@ -171,7 +171,7 @@ class Connection:
     def _decide(self, client: _Side) -> None:
         self._client = client
         broker = self._broker()
-        conversation = Conversation(self.number, address(broker.endpoint))
+        conversation = Conversation(self.number, address(broker.endpoint), address(client.endpoint))
 
         def begins_response(data: bytes) -> bool | None:
             if len(data) < _SIZE_AND_CORRELATION_ID.size:
@@ -245,8 +245,10 @@ class Connection:
             for side in sides
             if side.captured or side.lost
         )
-        listener = address(self._broker().endpoint) if self._client else None
-        yield Found(time, self.number, listener, None, None, None, f"{what}; {amounts}")
+        listener, client = (
+            (address(self._broker().endpoint), address(self._client.endpoint)) if self._client else (None, None)
+        )
+        yield Found(time, self.number, listener, client, None, None, None, f"{what}; {amounts}")
 
 
 def _end(segment: Segment) -> int:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from kipspark.packets.framing import Frame, Skipped
-from kipspark.packets.requests import SMALLEST_RESPONSE, Request, is_request, request_of
 from kipwire.api_keys import SASL_HANDSHAKE_KEY
+from kipwire.packets.framing import Frame, Skipped
+from kipwire.packets.requests import SMALLEST_RESPONSE, Request, is_request, request_of
 from kipwire.tools.words import counted
 
 REQUEST, RESPONSE = "request", "response"
@@ -38,6 +38,8 @@ class Found(NamedTuple):
     """None: the capture as a whole."""
     listener: str | None
     """Address and port of the broker."""
+    client: str | None
+    """Address and port of the client."""
     direction: str | None
     """`request` or `response`; None: both."""
     request: Request | None
@@ -55,11 +57,11 @@ class _Token(NamedTuple):
 class Conversation:
     """One connection, whose two sides are known."""
 
-    def __init__(self, connection: int, listener: str) -> None:
+    def __init__(self, connection: int, listener: str, client: str) -> None:
         self.requests = 0
         self.held = 0
         """About how many bytes of memory the requests and responses take that wait for each other."""
-        self._connection, self._listener = connection, listener
+        self._of_all = connection, listener, client
         self._unanswered: deque[Request | _Token] = deque()
         self._open: Counter[int] = Counter()
         """How often each correlation id is among them."""
@@ -190,11 +192,11 @@ class Conversation:
     def _found(self, direction: str, request: Request | None, frame: Frame) -> Found:
         if request is None or frame.lost:
             error = f"{frame.lost:,} of the frame's {counted(frame.size, 'byte')} not captured"
-            return Found(frame.time, self._connection, self._listener, direction, request, None, error)
-        return Found(frame.time, self._connection, self._listener, direction, request, frame.data, None)
+            return Found(frame.time, *self._of_all, direction, request, None, error)
+        return Found(frame.time, *self._of_all, direction, request, frame.data, None)
 
     def _error(self, time: int, direction: str, text: str) -> Found:
-        return Found(time, self._connection, self._listener, direction, None, None, text)
+        return Found(time, *self._of_all, direction, None, None, text)
 
 
 def _cost(awaited: Request | _Token) -> int:

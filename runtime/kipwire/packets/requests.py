@@ -6,11 +6,10 @@ from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
-from kipspark.messages.selection import KAFKA
 from kipwire import UnsupportedVersionError
 from kipwire.captures import LARGEST_FRAME
 from kipwire.connection.events import CORRELATION_ID, HEAD
-from kipwire.registry import registry_of
+from kipwire.registry import KAFKA_PACKAGE, registry_of
 
 SMALLEST_REQUEST = HEAD.size
 """The fewest bytes of a request frame: API key, version and correlation id."""
@@ -72,13 +71,13 @@ def _is_known(api_key: int, version: int) -> bool:
 @lru_cache(maxsize=4096)
 def _names_client(api_key: int, version: int) -> bool:
     """Whether the header of a request has a client id, as all but the oldest have."""
-    return not _exists(api_key, version) or registry_of(KAFKA).request_header_version(api_key, version) > 0
+    return not _exists(api_key, version) or registry_of(KAFKA_PACKAGE).request_header_version(api_key, version) > 0
 
 
 @lru_cache(maxsize=16384)
 def _exists(api_key: int, version: int) -> bool:
     try:
-        registry_of(KAFKA).request_header_version(api_key, version)
+        registry_of(KAFKA_PACKAGE).request_header_version(api_key, version)
     except UnsupportedVersionError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""From files of tcpdump to Kafka's frames, without Spark, Arrow or a library for packets (see pyproject.toml).
+"""From files of tcpdump to Kafka's frames, without a library for packets (see pyproject.toml).
 
 Each module uses only those before it: `files` reads packets, `rotation` puts several files into one order, `headers`
 finds the TCP segment in a

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from struct import Struct
 from typing import NamedTuple
 
-from kipspark.packets.streams import Piece
 from kipwire.captures import LARGEST_FRAME
+from kipwire.packets.streams import Piece
 
 SIZE = Struct(">i")
 _COST = 64

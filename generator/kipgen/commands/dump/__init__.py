@@ -1,0 +1,1 @@
+"""What `kipgen dump` needs: log segments and captures, line by line."""

@@ -1,0 +1,135 @@
+"""The frames of captures, of packets and of kipwire's own format alike, each with what is known of it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kipwire.captures import INDEX, PACKED, files_in, open_frames, read_index
+from kipwire.errors import KipwireError
+from kipwire.packets.capture import find_frames
+from kipwire.packets.conversation import REQUEST, RESPONSE
+from kipwire.packets.files import is_packets
+from kipwire.packets.frame_facts import api_name, decode_frame, error_name, facts_of
+from kipwire.packets.requests import Request
+from kipwire.packets.rotation import is_packet_file
+from kipwire.registry import KAFKA_PACKAGE, registry_of
+
+_MOST_OPEN = 65536
+"""The most requests whose times are kept for their responses; some have none."""
+
+
+class Capture(NamedTuple):
+    """One capture."""
+
+    path: Path
+    packets: tuple[Path, ...]
+    """The files of packets that it consists of; empty for one in kipwire's own format."""
+
+
+class Frame(NamedTuple):
+    """A frame as it was captured, or an error instead of one."""
+
+    time: int
+    """In nanoseconds since 1970-01-01 UTC."""
+    connection: int | None
+    broker: str | None
+    """Address and port; in kipwire's own format the name of the listener."""
+    client: str | None
+    """Address and port; None if they are not known."""
+    direction: str | None
+    request: Request | None
+    """The header of the request, or of the one that a response answers."""
+    data: bytes | None
+    error: str | None
+    """Why there is no frame."""
+
+
+class Row(NamedTuple):
+    """A frame with what was found in it."""
+
+    frame: Frame
+    api: str | None
+    latency: int | None
+    """Nanoseconds from a request to its response."""
+    errors: list[tuple[str, int, str | None, int]]
+    """Error codes other than 0 in it: path, code, name, and how often."""
+    error: str | None
+    """Why it cannot be decoded, or why there is no frame."""
+
+
+def capture_at(path: Path) -> Capture | None:
+    """The capture at a path; None if it is something else, such as a log.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if path.is_dir():
+        if any((path / f"{INDEX}{end}").exists() for end in ("", PACKED)):
+            return Capture(path, ())
+        files = tuple(sorted(file for file in path.iterdir() if is_packet_file(file)))
+        return Capture(path, files) if files else None
+    if path.name in (INDEX, INDEX + PACKED):
+        return Capture(path.parent, ())
+    with path.open("rb") as file:
+        return Capture(path, (path,)) if is_packets(file.read(4)) else None
+
+
+def frames_of(capture: Capture, ports: Collection[int]) -> Iterator[Frame]:
+    """The frames of a capture, in order.
+
+    Args:
+        capture: it.
+        ports: of packets, the brokers' ports; empty if they are not known.
+
+    Raises:
+        CaptureError: a file cannot be read, or is damaged.
+    """
+    if capture.packets:
+        for found in find_frames(capture.packets, ports):
+            yield Frame(*found[:2], found.listener, *found[3:])
+        return
+    index, frames_file = files_in(capture.path)
+    with open_frames(frames_file) as frames:
+        for entry in read_index(index):
+            request = Request(entry.api_key, entry.api_version, entry.correlation_id, entry.client_id)
+            direction = REQUEST if entry.is_request else RESPONSE
+            data = frames.read(entry)
+            yield Frame(entry.timestamp_ns, entry.connection, entry.listener, None, direction, request, data, None)
+
+
+def rows_of(capture: Capture, ports: Collection[int]) -> Iterator[Row]:
+    """The frames of a capture with what was found in them.
+
+    Raises:
+        CaptureError: as `frames_of`.
+    """
+    asked: OrderedDict[tuple[int | None, int, int], int] = OrderedDict()
+    for frame in frames_of(capture, ports):
+        request = frame.request
+        latency = None
+        if request is not None:
+            key = frame.connection, request.api_key, request.correlation_id
+            if frame.direction == REQUEST:
+                asked[key] = frame.time
+                if len(asked) > _MOST_OPEN:
+                    asked.popitem(last=False)
+            else:
+                started = asked.pop(key, None)
+                latency = None if started is None else frame.time - started
+        yield _row(frame, latency)
+
+
+def _row(frame: Frame, latency: int | None) -> Row:
+    request, data = frame.request, frame.data
+    api = None if request is None else api_name(request.api_key)
+    if request is None or data is None or frame.direction is None:
+        return Row(frame, api, latency, [], frame.error)
+    try:
+        body = decode_frame(registry_of(KAFKA_PACKAGE), frame.direction, request.api_key, request.api_version, data)
+    except KipwireError as error:
+        return Row(frame, api, latency, [], str(error))
+    codes = facts_of(body).error_codes.items()
+    return Row(frame, api, latency, [(path, code, error_name(code), count) for (path, code), count in codes], None)

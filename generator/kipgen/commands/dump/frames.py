@@ -1,0 +1,109 @@
+"""Dump captures: one line for each frame, for people or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+
+from rich.text import Text
+
+from kipgen.commands.console import one_line
+from kipgen.commands.dump.captures import Capture, Row, rows_of
+from kipgen.commands.dump.moments import moment_text_of_ns
+from kipgen.commands.dump.output import Output
+from kipwire.captures import CaptureError
+from kipwire.packets.conversation import RESPONSE
+from kipwire.records import Bounds
+from kipwire.tools.printable import printable_line
+from kipwire.tools.terminal import ERR
+
+_NS_OF_MS = 10**6
+
+
+def dump_capture(
+    capture: Capture, line: Callable[[Capture, Row], str], out: Output, bounds: Bounds, ports: Collection[int]
+) -> int:
+    """Write a line for each frame of a capture; how many errors there are.
+
+    Args:
+        capture: it.
+        line: makes the line of a frame, with the end of the line.
+        out: where it goes.
+        bounds: only times are looked at.
+        ports: of packets, the brokers' ports; empty if they are not known.
+    """
+    errors = 0
+    try:
+        for row in rows_of(capture, ports):
+            if _is_wanted(row, bounds):
+                out.write(line(capture, row))
+                errors += row.error is not None
+    except CaptureError as error:
+        out.flush()
+        ERR.print(Text.assemble(("error: ", "red"), one_line(error)))
+        errors += 1
+    return errors
+
+
+def text_line(capture: Capture, row: Row) -> str:
+    """The line of a frame for people."""
+    frame = row.frame
+    client = frame.client or f"connection-{frame.connection}"
+    broker = frame.broker or "broker"
+    ends = (broker, client) if frame.direction == RESPONSE else (client, broker)
+    parts = [moment_text_of_ns(frame.time)]
+    if frame.connection is not None:
+        parts.append(printable_line(f"{ends[0]} > {ends[1]}"))
+    if frame.request is not None:
+        parts.append(f"{row.api} v{frame.request.api_version} {frame.direction} id={frame.request.correlation_id}")
+    elif frame.direction is not None:
+        parts.append(frame.direction)
+    if frame.data is not None:
+        parts.append(f"size={len(frame.data)}")
+    if frame.request is not None and frame.request.client_id is not None and frame.direction != RESPONSE:
+        parts.append(f"client={frame.request.client_id!r}")
+    if row.latency is not None:
+        parts.append(f"latency={row.latency / _NS_OF_MS:.3f}ms")
+    if row.errors:
+        parts.append("errors=" + ",".join(_error_text(name, code, count) for _, code, name, count in row.errors))
+    if row.error is not None:
+        parts.append(f"error={printable_line(row.error)!r}")
+    return " ".join(parts) + "\n"
+
+
+def json_line(capture: Capture, row: Row) -> str:
+    """The object of a frame for programs."""
+    frame, request = row.frame, row.frame.request
+    found = {
+        "type": "frame" if request is not None else "error",
+        "capture": str(capture.path),
+        "timestamp_ns": frame.time,
+        "connection": frame.connection,
+        "client": frame.client,
+        "broker": frame.broker,
+        "direction": frame.direction,
+        "api": row.api,
+        "api_key": request.api_key if request else None,
+        "api_version": request.api_version if request else None,
+        "correlation_id": request.correlation_id if request else None,
+        "client_id": request.client_id if request else None,
+        "size": None if frame.data is None else len(frame.data),
+        "latency_ns": row.latency,
+        "error_codes": [
+            {"path": path, "code": code, "error": name, "count": count} for path, code, name, count in row.errors
+        ],
+        "error": row.error,
+    }
+    return json.dumps(found, separators=(",", ":")) + "\n"
+
+
+def _error_text(name: str | None, code: int, count: int) -> str:
+    text = name or f"error {code}"
+    return text if count == 1 else f"{text}*{count}"
+
+
+def _is_wanted(row: Row, bounds: Bounds) -> bool:
+    time = row.frame.time // _NS_OF_MS
+    return (bounds.first_timestamp is None or time >= bounds.first_timestamp) and (
+        bounds.end_timestamp is None or time < bounds.end_timestamp
+    )

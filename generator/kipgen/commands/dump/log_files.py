@@ -1,0 +1,100 @@
+"""The files of logs that a command line names, and what their names say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kipwire.captures import INDEX, PACKED
+from kipwire.logs.internal import INTERNAL_TOPICS, METADATA
+from kipwire.logs.names import (
+    SEGMENT,
+    SNAPSHOT,
+    SnapshotEnd,
+    base_offset_of,
+    partition_of,
+    segments_of,
+    snapshot_end_of,
+)
+from kipwire.records import Bounds
+
+RAW = "none"
+"""Instead of a topic: records are shown as they are."""
+
+_OTHER_FILES = {
+    ".index": "an offset index",
+    ".timeindex": "a time index",
+    ".txnindex": "an index of aborted transactions",
+    ".snapshot": "a snapshot of the producers' state",
+}
+
+
+class LogFile(NamedTuple):
+    """A segment or a snapshot."""
+
+    path: Path
+    topic: str | None
+    """By the name of the folder, as is the partition; None if it is not that of a partition."""
+    partition: int | None
+    base_offset: int | None
+    """By the name of a segment."""
+    snapshot_end: SnapshotEnd | None
+    """By the name of a snapshot."""
+    internal: str | None
+    """The internal topic whose records these are, so that they are decoded; None if they are shown as they are."""
+
+
+def log_file(path: Path, decode_as: str | None) -> LogFile:
+    """What is known of a file before it is read.
+
+    Args:
+        path: the file.
+        decode_as: an internal topic, or `RAW`; None: by the name of the folder.
+    """
+    partition = partition_of(path.absolute().parent.name)
+    topic, number = partition or (None, None)
+    internal = topic if decode_as is None else None if decode_as == RAW else decode_as
+    if decode_as is None and topic is None and path.suffix == SNAPSHOT:
+        internal = METADATA  # only controllers have snapshots, such as bootstrap.checkpoint
+    if internal not in INTERNAL_TOPICS:
+        internal = None
+    return LogFile(path, topic, number, base_offset_of(path.name), snapshot_end_of(path.name), internal)
+
+
+def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
+    """The log files at a path: that file; or the segments of a folder, or of all partitions in it.
+
+    Raises:
+        ValueError: the folder has no segments, or the file is another one of a log.
+    """
+    if path.is_dir():
+        folders = sorted({file.parent for file in path.rglob(f"*{SEGMENT}") if base_offset_of(file.name) is not None})
+        if not folders:
+            raise ValueError(
+                f"{path}: no log segments, packets or {INDEX}; give a file, or a folder with files such as "
+                f"00000000000000000000{SEGMENT}, a.pcap, or {INDEX} (plain or {PACKED})"
+            )
+        return [log_file(file, decode_as) for folder in folders for file in segments_of(folder)]
+    if path.suffix in _OTHER_FILES:
+        raise ValueError(
+            f"{path}: is {_OTHER_FILES[path.suffix]}; give a log segment ({SEGMENT}), a snapshot ({SNAPSHOT}) or a "
+            "capture"
+        )
+    return [log_file(path, decode_as)]
+
+
+def within(files: Iterable[LogFile], bounds: Bounds) -> Iterator[LogFile]:
+    """The files that may have wanted offsets, by their names: a segment ends where the next of its folder begins."""
+    listed = list(files)
+    for file, following in zip(listed, [*listed[1:], None], strict=True):
+        base = file.base_offset
+        if base is None:
+            yield file
+            continue
+        end = following.base_offset if following is not None and following.path.parent == file.path.parent else None
+        if bounds.end_offset is not None and base >= bounds.end_offset:
+            continue
+        if bounds.first_offset is not None and end is not None and base < end <= bounds.first_offset:
+            continue
+        yield file

@@ -1,0 +1,172 @@
+"""The lines of a log for people: one for each file, batch and record, as `name=value`."""
+
+from __future__ import annotations
+
+import json
+
+from kipgen.commands.dump.contents import Content, content_of
+from kipgen.commands.dump.log_files import LogFile
+from kipgen.commands.dump.moments import NONE, moment_text
+from kipgen.commands.dump.reading import Damage
+from kipgen.commands.dump.summary import Summary
+from kipwire.errors import KipwireError
+from kipwire.records import Record, RecordBatch
+from kipwire.records.model import Header
+from kipwire.tools.printable import printable_line
+from kipwire.tools.words import counted
+
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+class TextLines:
+    """The lines of the files of a log."""
+
+    def __init__(self) -> None:
+        self._internal: str | None = None
+
+    def file(self, file: LogFile, size: int) -> str:
+        """The heading of a file, before its batches."""
+        self._internal = file.internal
+        return f"{_name(file)}: {_what(file)}, {counted(size, 'byte')}\n"
+
+    def batch(self, batch: RecordBatch) -> str:
+        """The line of a batch: everything in its head, except what is not set.
+
+        Raises:
+            DecodeError: it is compressed, of magic 0 or 1, and broken.
+        """
+        count = "" if batch.records_count is None else f" records={batch.records_count}"
+        epoch = "" if batch.partition_leader_epoch < 0 else f" leader_epoch={batch.partition_leader_epoch}"
+        producer = ""
+        if batch.producer_id >= 0:
+            producer = f" producer={batch.producer_id} producer_epoch={batch.producer_epoch}"
+        if batch.base_sequence >= 0:
+            producer += f" sequence={batch.base_sequence}-{batch.last_sequence}"
+        flags = ""
+        if batch.timestamp_type != "CreateTime":
+            flags = f" {batch.timestamp_type}"
+        if batch.is_transactional:
+            flags += " transactional"
+        if batch.is_control:
+            flags += " control"
+        if batch.delete_horizon is not None:
+            flags += f" delete_horizon={moment_text(batch.delete_horizon)}"
+        return (
+            f"offset={batch.base_offset}-{batch.last_offset}{count} time={moment_text(batch.max_timestamp)} "
+            f"position={batch.position} size={batch.size} magic={batch.magic} compression={batch.compression} "
+            f"crc=0x{batch.crc:08x}{epoch}{producer}{flags}\n"
+        )
+
+    def records(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
+        """The lines of records of a batch, and how many of them are not what they should be."""
+        if batch.is_control or self._internal is not None:
+            return self._decoded(batch, records)
+        return _plain(records), 0
+
+    def damage(self, file: LogFile, damage: Damage) -> str:
+        """Nothing: people read errors on standard error."""
+        return ""
+
+    def summary(self, file: LogFile, summary: Summary) -> str:
+        """The line of a file instead of its batches."""
+        parts = [_what(file), counted(summary.size, "byte"), _counted(summary.batches, "batch", "batches")]
+        if summary.batches:
+            parts += [
+                counted(summary.records, "record"),
+                f"offset={summary.first_offset}-{summary.last_offset}",
+                f"time={moment_text(summary.first_timestamp)} to {moment_text(summary.last_timestamp)}",
+                "compression="
+                + ",".join(f"{name}:{number:,}" for name, number in sorted(summary.compressions.items())),
+            ]
+        if summary.control_batches:
+            parts.append(_counted(summary.control_batches, "control batch", "control batches"))
+        if summary.errors:
+            parts.append(counted(summary.errors, "error"))
+        return f"{_name(file)}: {', '.join(parts)}\n"
+
+    def _decoded(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
+        lines, errors = [], 0
+        for record in records:
+            try:
+                content = content_of(record, self._internal, is_control=batch.is_control)
+            except KipwireError as error:
+                errors += 1
+                lines.append(f"{_record(record)[:-1]} error={printable_line(str(error))!r}\n")
+                continue
+            lines.append(_record(record) if content is None else _said(record, content))
+        return "".join(lines), errors
+
+
+def _plain(records: list[Record]) -> str:
+    """The lines of records that are shown as they are: nearly all of the time of a dump is spent here."""
+    lines = []
+    timestamp, time = NONE, moment_text(NONE)
+    for record in records:
+        if record.timestamp != timestamp:
+            timestamp = record.timestamp
+            time = moment_text(timestamp)
+        key, value, headers = record.key, record.value, record.headers
+        try:
+            lines.append(
+                f"  offset={record.offset} time={time}{_headers(headers) if headers else ''} "
+                f"key={'null' if key is None else repr(key.decode())} "
+                f"value={'null' if value is None else repr(value.decode())}\n"
+            )
+        except UnicodeDecodeError:
+            lines.append(_record(record))
+    return "".join(lines)
+
+
+def _record(record: Record) -> str:
+    """The same of one record."""
+    headers = _headers(record.headers) if record.headers else ""
+    return (
+        f"  offset={record.offset} time={moment_text(record.timestamp)}{headers} "
+        f"key={_bytes(record.key)} value={_bytes(record.value)}\n"
+    )
+
+
+def _said(record: Record, content: Content) -> str:
+    """The line of a record that was decoded."""
+    version = "" if content.version is None else f" v{content.version}"
+    key = "" if content.key is None else f" key={_json(content.key)}"
+    headers = _headers(record.headers) if record.headers else ""
+    return (
+        f"  offset={record.offset} time={moment_text(record.timestamp)}{headers} {content.type}{version}{key} "
+        f"value={_json(content.value)}\n"
+    )
+
+
+def _headers(headers: list[Header]) -> str:
+    texts = [f"{key!r}: {'null' if value is None else _bytes(value)}" for key, value in headers]
+    return f" headers={{{', '.join(texts)}}}"
+
+
+def _bytes(data: bytes | None) -> str:
+    """Bytes as text if they are UTF-8, with escapes for all that cannot be printed; else as Python writes bytes."""
+    if data is None:
+        return "null"
+    try:
+        return repr(data.decode())
+    except UnicodeDecodeError:
+        return repr(data)
+
+
+def _json(value: object) -> str:
+    text = _compact.encode(value)
+    return text if text.isprintable() else printable_line(text)
+
+
+def _name(file: LogFile) -> str:
+    return printable_line(str(file.path))
+
+
+def _what(file: LogFile) -> str:
+    where = "a log" if file.topic is None else f"{file.topic} partition {file.partition}"
+    if file.snapshot_end is not None:
+        return f"snapshot of {where} before offset {file.snapshot_end.end_offset}, epoch {file.snapshot_end.epoch}"
+    return where if file.base_offset is None else f"{where} from offset {file.base_offset}"
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"

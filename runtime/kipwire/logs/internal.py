@@ -1,0 +1,110 @@
+"""The records of internal topics, whose first bytes say which of several messages each of them is.
+
+Keys of coordinators begin with the type of the record as int16, their values with their version. Records of the
+metadata log have no keys; their values begin with the version of this frame, the type and the version, as unsigned
+varints.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from struct import Struct as Packer
+from typing import NamedTuple
+
+from kafka_messages.enums import GroupRecordType, MetadataRecordType, ShareRecordType, TransactionRecordType
+from kipwire.errors import DecodeError
+from kipwire.registry import KAFKA_PACKAGE, registry_of
+from kipwire.tools.words import only_left
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.enums import MessageNumber
+    from kipwire.messages import Message
+    from kipwire.records import Record
+
+METADATA = "__cluster_metadata"
+COORDINATORS: dict[str, type[MessageNumber]] = {
+    "__consumer_offsets": GroupRecordType,
+    "__transaction_state": TransactionRecordType,
+    "__share_group_state": ShareRecordType,
+}
+"""By topic, the types of its records."""
+INTERNAL_TOPICS = (*COORDINATORS, METADATA)
+
+_INT16 = Packer(">h")
+_METADATA_FRAME = 1
+"""The version of the frame of a metadata record."""
+_METADATA_HEAD = 3
+"""Its bytes: all types and versions that Kafka has fit in one byte each."""
+
+
+class InternalRecord(NamedTuple):
+    """What a record of an internal topic says."""
+
+    type: str
+    """Such as `OffsetCommit` or `TopicRecord`."""
+    type_id: int
+    key: Message | None
+    """None in the metadata log."""
+    value: Message | None
+    """None for a tombstone, which removes what the key says."""
+
+
+def internal_record(topic: str, record: Record) -> InternalRecord:
+    """What a record of one of `INTERNAL_TOPICS` says; not for control records.
+
+    Raises:
+        DecodeError: key or value are not what the topic holds, or of a type or version that Kafka 4.4 does not know;
+            the offset is that in the key or in the value.
+    """
+    return _metadata(record) if topic == METADATA else _coordinated(topic, record)
+
+
+def _coordinated(topic: str, record: Record) -> InternalRecord:
+    key = record.key
+    if key is None:
+        raise DecodeError("record", 0, "key", 0, "is null, but every record of a coordinator has a key")
+    if len(key) < _INT16.size:
+        raise DecodeError("record", 0, "key.type", 0, f"need {_INT16.size} bytes, {only_left(len(key))}")
+    (type_id,) = _INT16.unpack_from(key)
+    name = _coordinator_name(topic, type_id)
+    if name is None:
+        raise DecodeError("record", 0, "key.type", 0, f"{topic} has no type {type_id}")
+    message = _class(f"{name}Key", 0).decode(key[_INT16.size :])
+    value = record.value
+    if value is None:
+        return InternalRecord(name, type_id, message, None)
+    if len(value) < _INT16.size:
+        raise DecodeError(f"{name}Value", 0, "version", 0, f"need {_INT16.size} bytes, {only_left(len(value))}")
+    (version,) = _INT16.unpack_from(value)
+    return InternalRecord(name, type_id, message, _class(f"{name}Value", version).decode(value[_INT16.size :]))
+
+
+def _metadata(record: Record) -> InternalRecord:
+    value = record.value
+    if value is None or len(value) < _METADATA_HEAD:
+        left = only_left(0 if value is None else len(value))
+        raise DecodeError("record", 0, "value.type", 0, f"need {_METADATA_HEAD} bytes, {left}")
+    frame, type_id, version = value[:_METADATA_HEAD]
+    if frame != _METADATA_FRAME:
+        reason = f"is {frame}; only {_METADATA_FRAME} is known"
+        raise DecodeError("record", 0, "value.frame_version", 0, reason)
+    type_ = MetadataRecordType.find(type_id)
+    if type_ is None:
+        raise DecodeError("record", 0, "value.type", 1, f"{METADATA} has no type {type_id}")
+    return InternalRecord(type_.message, type_id, None, _class(type_.message, version).decode(value[_METADATA_HEAD:]))
+
+
+@lru_cache(maxsize=256)
+def _coordinator_name(topic: str, type_id: int) -> str | None:
+    type_ = COORDINATORS[topic].find(type_id)
+    return None if type_ is None else type_.message.removesuffix("Key")
+
+
+@lru_cache(maxsize=1024)
+def _class(name: str, version: int) -> type[Message]:
+    versions = registry_of(KAFKA_PACKAGE).versions(name)
+    if version not in versions:
+        known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
+        raise DecodeError(name, version, "version", 0, f"there is no version {version}; {known}")
+    return registry_of(KAFKA_PACKAGE).message(name, version)

@@ -1,0 +1,44 @@
+"""What the tests of kipgen dump share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import command_line
+from tests.support.command_line import Done
+from tests.support.places import DATA
+
+Dump = Callable[..., Done]
+
+
+@pytest.fixture
+def dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Dump:
+    """Calls kipgen dump."""
+
+    def call(*arguments: object) -> Done:
+        return command_line.call("dump", *arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+
+    return call
+
+
+@pytest.fixture
+def objects(dump: Dump) -> Callable[..., list[dict[str, Any]]]:
+    """Calls kipgen dump for its JSON lines; it must succeed."""
+
+    def call(*arguments: object) -> list[dict[str, Any]]:
+        done = dump(*arguments, "--format", "json")
+        assert (done.returncode, done.stderr) == (0, "")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def segments() -> Path:
+    """The folders of a real cluster's partitions."""
+    return DATA / "segments"
