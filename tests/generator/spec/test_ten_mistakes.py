@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kipgen.cli import app
+from kipgen.commands.app import app
 
 REQUEST = """\
 // Whoever writes a first spec makes some of these.

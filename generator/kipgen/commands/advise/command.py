@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kipgen.commands.console import fail, one_line, print_problems
+from kipwire.tools.extras import missing_extra
 from kipwire.tools.terminal import ERR, table_console
 from kipwire.tools.words import counted
 
@@ -88,4 +89,4 @@ def _need_plotting(file: Path) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        fail("--plot needs matplotlib: pip install kipwire[plot]")
+        fail(str(missing_extra("--plot needs", "matplotlib", "plot")))
