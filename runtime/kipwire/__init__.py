@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
-"""The release of kipwire, as in pyproject.toml; asking the installed distribution would take longer than all imports."""
+"""The release, as in pyproject.toml; asking the installed distribution would take longer than all imports."""
 
 KAFKA_VERSION = "4.4"
 """The release of Kafka whose protocol `kafka_messages` has; see docs/kafka-versions.md for those before it."""
