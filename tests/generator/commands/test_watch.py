@@ -71,7 +71,7 @@ def watching(tmp_path: Path) -> Iterator[_Watch]:
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs" / "Probe.json").write_text(spec(), encoding="utf-8")
     watch = _Watch("specs", folder=tmp_path)
-    watch.line_with("1 spec: 0 errors, 0 warnings")
+    watch.line_with("1 spec: no problems found.")
     yield watch
     watch.end()
 
@@ -93,15 +93,15 @@ def test_mistake_is_said_as_it_is_saved_and_gone_when_it_is_mended(watching: _Wa
     file = tmp_path / "specs" / "Probe.json"
     line = _save_until_seen(watching, file, spec().replace("int32", "int31"), "type-syntax")
     assert line.startswith("specs/Probe.json:5:31: Probe.Alpha: type-syntax: ")
-    watching.line_with("1 spec: 1 error, 0 warnings")
+    watching.line_with("Found 1 problem in 1 file.")
     file.write_text(spec(), encoding="utf-8")
-    watching.line_with("1 spec: 0 errors, 0 warnings")
+    watching.line_with("1 spec: no problems found.")
     (tmp_path / "specs" / "Other.json").write_text("{", encoding="utf-8")
     watching.line_with("specs/Other.json:1:2: syntax: ")
     replacement = tmp_path / "specs" / "Other.json.new"
     replacement.write_text(spec(name="Other"), encoding="utf-8")
     replacement.replace(tmp_path / "specs" / "Other.json")
-    watching.line_with("2 specs: 0 errors, 0 warnings")
+    watching.line_with("2 specs: no problems found.")
 
 
 def test_ctrl_c_ends_it_without_a_word(watching: _Watch) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kipgen.commands.console import fail, one_line, packages_here, print_problems
+from kipgen.commands.console import fail, one_line, packages_here, print_problems, settings_here
 from kipwire.tools.terminal import ERR, OUT
 from kipwire.tools.words import counted
 
@@ -28,7 +28,7 @@ def compat(
         typer.Argument(
             metavar="OLD NEW | [PATH]...",
             help="Two files or folders of specs. With --against, files or folders as they are now; "
-            "the packages in schemas/ if none is given.",
+            "those of the settings, or in schemas/, if none is given.",
         ),
     ] = None,
     against: Annotated[
@@ -104,7 +104,7 @@ def _compared(paths: list[Path], against: str) -> list[Compared]:
 
     try:
         if against:
-            return [compare_with_commit(path, against) for path in paths or packages_here()]
+            return [compare_with_commit(path, against) for path in paths or packages_here(settings_here())]
         if len(paths) != 2:
             fail("give two files or folders, the old one first, or --against REVISION; see kipgen compat --help")
         return [compare_paths(*paths)]
