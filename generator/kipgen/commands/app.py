@@ -15,23 +15,25 @@ from kipgen.commands.drift.command import drift
 from kipgen.commands.generate_command import generate
 from kipgen.commands.inspect.command import inspect
 from kipgen.commands.new_command import new
+from kipgen.commands.quick import QuickCommand, QuickGroup
 from kipgen.commands.rules_command import rules
 from kipwire.release import release_line
-from kipwire.tools.terminal import ERR, OUT
+from kipwire.tools.lines import print_err, print_out
 
 app = typer.Typer(
     name="kipgen",
+    cls=QuickGroup,
     help="Typed Python classes from JSON message specs, in the language of KIP-482 and KIP-625.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,  # plain text, as rich takes longer to import than everything else
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 def _print_release(wanted: bool) -> None:
     if wanted:
-        OUT.print(release_line("kipgen"))
+        print_out(release_line("kipgen"))
         raise typer.Exit
 
 
@@ -49,11 +51,11 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
-        ERR.print("kipgen: interrupted; run it again to finish")
+        print_err("kipgen: interrupted; run it again to finish")
         sys.exit(130)
     except OSError as error:
         fail(system_error(error))
 
 
 for command in (generate, check, rules, new, inspect, advise, compat, drift):
-    app.command()(command)
+    app.command(cls=QuickCommand)(command)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from kipgen.commands.console import fail
-from kipwire.tools.terminal import OUT
+from kipwire.tools.lines import print_out
 from kipwire.tools.words import did_you_mean
 
 
@@ -29,25 +28,25 @@ def rules(
         notes: list[str] = [rule.severity or "only with --kafka"]
         if rule.severity == "warning" and rule.kafka == "error":
             notes.append("error with --kafka")
-        OUT.print(Text.assemble((rule.id, "bold"), f" ({', '.join(notes)}): {rule.summary}"))
+        print_out((rule.id, "bold"), f" ({', '.join(notes)}): {rule.summary}")
         if not brief:
             for title, colour, texts in (("good", "green", rule.good), ("bad", "red", rule.bad)):
                 for text in texts:
                     _print_example(title, colour, text)
-            OUT.print()
+            print_out()
     for change in COMPAT:
         if ids and change.id not in ids:
             continue
-        OUT.print(Text.assemble((change.id, "bold"), f" (compat, {change.severity}): {change.summary}"))
+        print_out((change.id, "bold"), f" (compat, {change.severity}): {change.summary}")
         if not brief:
-            OUT.print(f"  breaks:  {change.breaks}\n  instead: {change.instead}")
+            print_out(f"  breaks:  {change.breaks}\n  instead: {change.instead}")
             for title, colour, revisions in (("good", "green", change.good), ("bad", "red", change.bad)):
                 for side, texts in (("before", revisions.old), ("after", revisions.new)):
                     for text in texts:
                         _print_example(f"{title}: {side}", colour, text)
-            OUT.print()
+            print_out()
 
 
 def _print_example(title: str, colour: str, text: str) -> None:
-    OUT.print(Text.assemble("  ", (title, colour)))
-    OUT.print("\n".join(f"    {line}" for line in text.rstrip().splitlines()))
+    print_out("  ", (title, colour))
+    print_out("\n".join(f"    {line}" for line in text.rstrip().splitlines()))

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-
 from kipgen.language.problems import Problem
+from kipgen.reading.schema_accept import surely_accepts
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
 from kipgen.resources import schema_path
 from kipwire.tools.words import did_you_mean, nearest
@@ -45,8 +44,10 @@ def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
     problems: list[Problem] = []
     broken: set[JsonPath] = set()
     instance: Any = document.value
-    errors: Iterable[Any] = _validator(schema or schema_path()).iter_errors(instance)
-    for error in errors:
+    file = schema or schema_path()
+    if surely_accepts(_schema(file), instance):
+        return SchemaCheck((), frozenset())
+    for error in _errors(file, instance):
         for problem, path in _translate(document, error):
             if path not in broken:
                 problems.append(problem)
@@ -74,8 +75,17 @@ def one_of(words: Iterable[object]) -> str:
 
 
 @functools.cache
-def _validator(schema: Path) -> Draft202012Validator:
-    return Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+def _schema(file: Path) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return schema
+
+
+def _errors(schema: Path, instance: object) -> Iterable[Any]:
+    """The errors of jsonschema."""
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # here, as it is slow to import
+
+    errors: Iterable[Any] = Draft202012Validator(_schema(schema)).iter_errors(instance)
+    return errors
 
 
 def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPath]]:
@@ -135,7 +145,7 @@ def out_of_range(name: str, value: object) -> tuple[str, str]:
 
 def _described(name: str) -> Any:
     """The JSON Schema of a property of messages or fields."""
-    schema: Any = _validator(schema_path()).schema
+    schema: Any = _schema(schema_path())
     return (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
 
 
@@ -175,7 +185,7 @@ def _guess(word: object, known: Iterable[object]) -> str:
 def _meant_instead(document: Document, path: JsonPath) -> Iterator[JsonPath]:
     """The property that a misspelt one was meant to be, so that it is not reported as missing."""
     if path and path in document.key_offsets:
-        schema: Any = _validator(schema_path()).schema
+        schema: Any = _schema(schema_path())
         properties = schema["$defs"]["field"]["properties"] | schema["properties"]
         near = nearest(str(path[-1]), properties) if path[-1] not in properties else None
         if near is not None and (*path[:-1], near) not in document.key_offsets:

@@ -1,4 +1,4 @@
-"""Problems in each format: text with source lines, JSON, SARIF and annotations of GitHub, from files and from a pipe."""
+"""Problems in each format: text with source lines, JSON, SARIF and annotations of GitHub."""
 
 from __future__ import annotations
 

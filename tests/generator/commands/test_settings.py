@@ -112,7 +112,7 @@ WRONG = {
     "out = true": "out: true is not valid; write a folder, in quotes",
     'kafka = "yes"': "kafka: 'yes' is not valid; write true or false",
     "strict = [1]": "strict: a list is not valid; write true or false",
-    'specs = ["specs/mine"]\npackage = "class.bar"': "package: 'class.bar' cannot be imported: 'class' is a Python keyword",
+    'specs = ["specs/mine"]\npackage = "a.class"': "package: 'a.class' cannot be imported: 'class' is a Python keyword",
     'package = "mine"': "package: is the name of one package; give specs with one folder",
     'ignore = ["tag-gpa"]': "ignore: no rule is named tag-gpa; did you mean tag-gap?",
     'ignore = ["type-syntax"]': "ignore: type-syntax is an error of the language",

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from kipgen.commands.console import fail, one_line, print_problems
-from kipwire.tools.extras import missing_extra
-from kipwire.tools.terminal import ERR, table_console
+from kipwire.tools.lines import print_err
 from kipwire.tools.words import counted
 
 
@@ -55,6 +54,8 @@ def advise(
         fail(f"{spec}: {checked.spec.name} is retired: none of its versions is served, so it gets no new one")
     try:
         registry = registry_with(package, checked.spec)
+        from kipwire.tools.terminal import ERR
+
         with ERR.status("Reading samples") as status:
             files = [*samples, *(more or ())]
             read = read_samples(
@@ -62,7 +63,7 @@ def advise(
             )
         if not read.counts.messages:
             for line in failures(read) if read.not_decoded else ():
-                ERR.print(line)
+                print_err(line)
             fail(f"the samples have no {checked.spec.name} that can be decoded ({counted(read.others, 'other frame')})")
         advice = advise_on(checked.spec, read.counts)
     except (PackageError, SamplesError, AdviceError) as error:
@@ -71,10 +72,12 @@ def advise(
         from kipgen.commands.advise.plot import draw
 
         draw(advice, read, plot)
-        ERR.print(f"wrote {one_line(plot)}")
+        print_err(f"wrote {one_line(plot)}")
     if as_json:
         print(json.dumps(plain(advice, read, package), indent=2))
     else:
+        from kipwire.tools.terminal import table_console
+
         out = table_console()
         for piece in report(advice, read):
             out.print(piece)
@@ -89,4 +92,6 @@ def _need_plotting(file: Path) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
+        from kipwire.tools.extras import missing_extra
+
         fail(str(missing_extra("--plot needs", "matplotlib", "plot")))
