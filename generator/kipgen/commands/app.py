@@ -17,6 +17,7 @@ from kipgen.commands.inspect.command import inspect
 from kipgen.commands.new_command import new
 from kipgen.commands.quick import QuickCommand, QuickGroup
 from kipgen.commands.rules_command import rules
+from kipgen.commands.schema_command import schema
 from kipwire.release import release_line
 from kipwire.tools.lines import print_err, print_out
 
@@ -57,5 +58,5 @@ def main() -> None:
         fail(system_error(error))
 
 
-for command in (generate, check, rules, new, inspect, advise, compat, drift):
+for command in (generate, check, rules, new, schema, inspect, advise, compat, drift):
     app.command(cls=QuickCommand)(command)

@@ -9,7 +9,7 @@ from kipgen.reading.check import read_files
 
 _HEAD = """\
 // {about}
-// The whole language: docs/spec-language.md, or "kipgen rules". Comments like this one are allowed everywhere.
+// The whole language: "kipgen rules". Comments like this one are allowed everywhere.
 {{
 {api_key}  "type": "{type}",
   "name": "{name}",

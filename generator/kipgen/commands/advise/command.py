@@ -43,6 +43,7 @@ def advise(
     from kipgen.commands.advise.text import failures, plain, report
     from kipgen.reading import check
     from kipwire.errors import PackageError
+    from kipwire.tools.terminal import ERR, table_console
 
     if plot is not None:
         _need_plotting(plot)
@@ -54,8 +55,6 @@ def advise(
         fail(f"{spec}: {checked.spec.name} is retired: none of its versions is served, so it gets no new one")
     try:
         registry = registry_with(package, checked.spec)
-        from kipwire.tools.terminal import ERR
-
         with ERR.status("Reading samples") as status:
             files = [*samples, *(more or ())]
             read = read_samples(
@@ -63,7 +62,7 @@ def advise(
             )
         if not read.counts.messages:
             for line in failures(read) if read.not_decoded else ():
-                print_err(line)
+                ERR.print(line)
             fail(f"the samples have no {checked.spec.name} that can be decoded ({counted(read.others, 'other frame')})")
         advice = advise_on(checked.spec, read.counts)
     except (PackageError, SamplesError, AdviceError) as error:
@@ -76,8 +75,6 @@ def advise(
     if as_json:
         print(json.dumps(plain(advice, read, package), indent=2))
     else:
-        from kipwire.tools.terminal import table_console
-
         out = table_console()
         for piece in report(advice, read):
             out.print(piece)

@@ -70,6 +70,8 @@ def compat(
     messages = sum(one.messages for one in compared)
     if any(one.is_history_cut for one in compared):
         print_err("the clone is shallow, so tags of older revisions are not checked; fetch the whole history")
+    if any(one.is_first_commit for one in compared):
+        print_err("the repository has no commit yet, so there is nothing to compare with")
     for allowance in unused:
         print_err(f"allowed, but not found: {one_line(f'{allowance.rule}:{allowance.path}')}; remove the allowance")
     if sarif:
