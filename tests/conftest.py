@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
 
+os.environ.pop("GITHUB_ACTIONS", None)  # in which kipgen reports for GitHub; tests of that set it themselves
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes longest first; all worker processes must find the same order."""
     items.sort(key=lambda item: order(item.nodeid))

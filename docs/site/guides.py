@@ -13,6 +13,7 @@ START = ("docs/getting-started.md",)
 ORDER = (
     "installation",
     "own-specs",
+    "editors",
     "connections",
     "records",
     "columns",

@@ -39,7 +39,7 @@ MODULES = (
         "kipwire.records",
         "kipwire.records",
         "Record batches and message sets: log segments, and the `records` of Produce and Fetch messages. "
-        "`pip install kipwire[records]` brings what it needs. The guide is [Records](../docs/records.md).",
+        "`pip install 'kipwire[records]'` brings what it needs. The guide is [Records](../docs/records.md).",
     ),
     Module(
         "kipwire.records.kip_82",
@@ -56,7 +56,7 @@ MODULES = (
     Module(
         "kipwire.columns",
         "kipwire.columns",
-        "Many messages at once as Arrow columns, and columns as messages. `pip install kipwire[columns]` brings "
+        "Many messages at once as Arrow columns, and columns as messages. `pip install 'kipwire[columns]'` brings "
         "pyarrow. The guide is [Columns](../docs/columns.md).",
     ),
     Module(
@@ -69,13 +69,13 @@ MODULES = (
         "kipwire.testing",
         "kipwire.testing",
         "Hypothesis strategies for every generated class, and a Kafka broker in the process of a test. "
-        "`pip install kipwire[testing]` brings what both need. "
+        "`pip install 'kipwire[testing]'` brings what both need. "
         "The guide is [Testing](../docs/testing.md).",
     ),
     Module(
         "kipspark",
         "kipspark",
-        "Messages in Spark: column functions, data sources and live topics. `pip install kipwire[spark]` brings what "
+        "Messages in Spark: column functions, data sources and live topics. `pip install 'kipwire[spark]'` brings what "
         "it needs besides Java. The guide is [Spark](../docs/spark.md). These names may still change in any release.",
     ),
 )

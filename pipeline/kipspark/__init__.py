@@ -6,27 +6,33 @@
     log = spark.read.format("kafka_log").option("topics", "__consumer_offsets").load("/var/lib/kafka")
     log.select(kipspark.from_coordinator("key", "value").alias("record")).select("record.key.offset_commit.*")
 
-`pip install kipwire[spark]` installs what it needs, except Java 17 or newer. See docs/spark.md.
+`pip install 'kipwire[spark]'` installs what it needs, except Java 17 or newer. See docs/spark.md.
 """
 
 from __future__ import annotations
 
-from kipspark.errors import BrokenMessageError, JobError, SourceError
-from kipspark.sources import register
-from kipspark.spark.connector import connector_jars
-from kipspark.spark.functions import (
-    counted,
-    error_of_coordinator,
-    error_of_message,
-    error_of_metadata,
-    from_coordinator,
-    from_message,
-    from_metadata,
-    schema_of_message,
-    to_message,
-)
-from kipspark.spark.live import live, live_ends, live_stream
-from kipspark.spark.tables import with_message
+from importlib import import_module
+
+from kipwire.tools.extras import explained
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipspark.errors import BrokenMessageError, JobError, SourceError
+    from kipspark.sources import register
+    from kipspark.spark.connector import connector_jars
+    from kipspark.spark.functions import (
+        counted,
+        error_of_coordinator,
+        error_of_message,
+        error_of_metadata,
+        from_coordinator,
+        from_message,
+        from_metadata,
+        schema_of_message,
+        to_message,
+    )
+    from kipspark.spark.live import live, live_ends, live_stream
+    from kipspark.spark.tables import with_message
 
 __all__ = [
     "BrokenMessageError",
@@ -48,3 +54,40 @@ __all__ = [
     "to_message",
     "with_message",
 ]
+
+_MODULES = {
+    "BrokenMessageError": "kipspark.errors",
+    "JobError": "kipspark.errors",
+    "SourceError": "kipspark.errors",
+    "register": "kipspark.sources",
+    "connector_jars": "kipspark.spark.connector",
+    "counted": "kipspark.spark.functions",
+    "error_of_coordinator": "kipspark.spark.functions",
+    "error_of_message": "kipspark.spark.functions",
+    "error_of_metadata": "kipspark.spark.functions",
+    "from_coordinator": "kipspark.spark.functions",
+    "from_message": "kipspark.spark.functions",
+    "from_metadata": "kipspark.spark.functions",
+    "schema_of_message": "kipspark.spark.functions",
+    "to_message": "kipspark.spark.functions",
+    "live": "kipspark.spark.live",
+    "live_ends": "kipspark.spark.live",
+    "live_stream": "kipspark.spark.live",
+    "with_message": "kipspark.spark.tables",
+}
+"""Where each name is defined. It is imported when it is asked for, so that a missing library can be named."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        found: object = getattr(import_module(_MODULES[name]), name)
+    except ImportError as error:
+        raise explained("kipspark needs", "spark", error) or error from None
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

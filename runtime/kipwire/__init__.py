@@ -22,6 +22,7 @@ from kipwire.structs import DEFAULT, Column, Field, FlexibleStruct, LazyStruct, 
 
 __all__ = [
     "DEFAULT",
+    "KAFKA_VERSION",
     "Column",
     "ConversionError",
     "DecodeError",
@@ -44,11 +45,18 @@ __all__ = [
     "UnknownApiKeyError",
     "UnknownVersionError",
     "UnsupportedVersionError",
+    "__version__",
     "build",
     "convert",
     "native",
     "slots_of",
 ]
+
+__version__ = "0.1.0"
+"""The release, as in pyproject.toml; asking the installed distribution would take longer than all imports."""
+
+KAFKA_VERSION = "4.4"
+"""The release of Kafka whose protocol `kafka_messages` has; see docs/kafka-versions.md for those before it."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,3 +69,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(conversion, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})  # also what is imported when it is asked for

@@ -169,7 +169,8 @@ def test_importing_kipwire_does_not_import_pyarrow() -> None:
 def test_without_pyarrow_the_error_says_what_to_install() -> None:
     code = "import sys; sys.modules['pyarrow'] = None; import kipwire.columns"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines()[-1] == "ImportError: kipwire.columns needs pyarrow: pip install kipwire[columns]"
+    needed = 'kipwire.columns needs pyarrow, which is not installed: pip install "kipwire[columns]"'
+    assert done.stderr.splitlines()[-1] == f"kipwire.errors.MissingExtraError: {needed}"
 
 
 def test_example_of_the_documentation_works() -> None:

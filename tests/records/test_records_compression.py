@@ -229,9 +229,9 @@ def test_lies_about_sizes_cost_nothing(codec: Compression) -> None:
 def test_missing_library_is_named(codec: Compression, monkeypatch: pytest.MonkeyPatch) -> None:
     data = compress(codec, b"abc")
     monkeypatch.setitem(sys.modules, "cramjam", None)
-    with pytest.raises(MissingExtraError, match=r"pip install kipwire\[records\]"):
+    with pytest.raises(MissingExtraError, match=r"kipwire\[records\]"):
         compress(codec, b"abc")
-    with pytest.raises(MissingExtraError, match=r"pip install kipwire\[records\]"):
+    with pytest.raises(MissingExtraError, match=r"kipwire\[records\]"):
         decompress(codec, data, 3)
 
 

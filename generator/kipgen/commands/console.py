@@ -8,21 +8,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from rich.text import Text
-
+from kipwire.tools.lines import print_err
 from kipwire.tools.printable import printable_line
-from kipwire.tools.terminal import ERR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kipgen.commands.settings import Settings
     from kipgen.language.problems import Problem
 
 
 def fail(*lines: str) -> NoReturn:
     """Say why a command cannot run, each text on a line of its own, and exit with 2."""
     for number, line in enumerate(lines):
-        ERR.print(Text.assemble(("kipgen: ", "red") if not number else "", one_line(line)))
+        print_err(*([("kipgen: ", "red")] if not number else []), one_line(line))
     sys.exit(2)
 
 
@@ -46,15 +45,25 @@ def one_line(text: object) -> str:
 
 
 def print_problems(problems: Iterable[Problem]) -> None:
-    """Say what is wrong with specs, one line a problem."""
-    for problem in problems:
-        colour = "red" if problem.severity == "error" else "yellow"
-        ERR.print(Text(str(problem), colour))
+    """Print what is wrong with specs to standard error, with source lines: why a command cannot run."""
+    from kipgen.commands.reporting.problems import print_problems
+
+    print_problems(problems, print_err)
 
 
-def packages_here() -> list[Path]:
-    """The folders of specs of a project that keeps them in schemas/, as this one does; exit with 2 without any."""
-    folders = sorted(folder for folder in Path("schemas").glob("*") if any(folder.rglob("*.json")))
+def settings_here() -> Settings:
+    """The settings of the project; exit with 2 if they are wrong."""
+    from kipgen.commands.settings import SettingsError, find_settings
+
+    try:
+        return find_settings()
+    except SettingsError as error:
+        fail(str(error))
+
+
+def packages_here(settings: Settings) -> list[Path]:
+    """The folders of specs that the settings name, or else those in schemas/; exit with 2 without any."""
+    folders = list(settings.specs) or sorted(one for one in Path("schemas").glob("*") if any(one.rglob("*.json")))
     if not folders:
-        fail("there are no specs in schemas/; give a folder of specs")
+        fail("there are no specs in schemas/; give a folder of specs, or specs in kipgen.toml")
     return folders

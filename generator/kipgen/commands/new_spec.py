@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from kipgen.language.spec import MESSAGE_TYPES
+from kipgen.reading.check import read_files
 
 _HEAD = """\
 // {about}
-// The whole language: docs/spec-language.md, or "kipgen rules". Comments like this one are allowed everywhere.
+// The whole language: "kipgen rules". Comments like this one are allowed everywhere.
 {{
 {api_key}  "type": "{type}",
   "name": "{name}",
@@ -109,19 +112,21 @@ def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
     """The texts of the specs, by file name: a request comes with its response, a coordinator's key with its value.
 
     Args:
-        name: the message's name without `Request`, `Response`, `Key` or `Value`.
+        name: the message's name; `Request`, `Response`, `Key` or `Value` at its end may be left out.
         type_: one of `MESSAGE_TYPES`.
         api_key: the number under which it is registered, where its type has one.
 
     Raises:
-        ValueError: the type does not exist, or the name has an ending that is added to it.
+        ValueError: the type does not exist, or the name is only an ending.
     """
     if type_ not in MESSAGE_TYPES:
         raise ValueError(f"{type_!r} is not a message type; write one of {', '.join(MESSAGE_TYPES)}")
     for ending in _ENDINGS.get(type_, ()):
+        if name == ending:
+            raise ValueError(f"{name} is only the ending of a name; write one such as Foo{ending}")
         if name.endswith(ending):
-            both = " and ".join(_ENDINGS[type_])
-            raise ValueError(f"{both} are added to the name; write {name.removesuffix(ending) or 'Foo'}, not {name}")
+            name = name.removesuffix(ending)
+            break
     if type_ in ("request", "response"):
         return {
             f"{name}Request.json": _text(f"{name}Request", "request", api_key, _FIELDS + _TAGGED_FIELD),
@@ -136,6 +141,19 @@ def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
         return {f"{name}.json": _LAYOUT.format(name=name)}
     key = api_key if type_ == "metadata" else None
     return {f"{name}.json": _text(name, type_, key, _FIELDS + _TAGGED_FIELD)}
+
+
+def taken_api_keys(folder: Path, type_: str) -> dict[int, str]:
+    """The API keys of a folder's messages that one of a type cannot have, each with the message that has it."""
+    pair = _ENDINGS.get(type_)
+    taken: dict[int, str] = {}
+    for one in read_files(folder)[0]:
+        message = one.draft.message if one.draft is not None else None
+        if message is None or message.api_key is None or "apiKey" in one.draft.part.broken:
+            continue
+        if message.type == type_ or (pair is not None and _ENDINGS.get(message.type) == pair):
+            taken.setdefault(message.api_key, message.name)
+    return taken
 
 
 def _text(name: str, type_: str, api_key: int | None, fields: str, flexible: str = "0+") -> str:

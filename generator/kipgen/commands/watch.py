@@ -1,13 +1,15 @@
-"""`kipgen check --watch`: specs are checked again when they are saved, each only if it has changed."""
+"""`kipgen check --watch` and `kipgen generate --watch`: the work is done again when a spec is saved."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from watchfiles import Change, watch
 
+from kipgen.commands.console import one_line, system_error
 from kipgen.reading.check import Checked, Reader, read_file
+from kipwire.tools.lines import print_err
 
 _QUIET_MS = 20
 """How long to wait for more after a change: editors save in several steps."""
@@ -24,13 +26,25 @@ def watch_specs(paths: Sequence[Path], check: Callable[[Reader], object]) -> Non
         check: judges them all with the reader that it is given, which reads nothing twice.
     """
     read = remembering_reader()
-    folders = {path if path.is_dir() else path.parent for path in paths}
+    watch_folders({path if path.is_dir() else path.parent for path in paths}, lambda: check(read))
+
+
+def watch_folders(folders: Iterable[Path], run: Callable[[], object]) -> None:
+    """Run now and whenever a spec in a folder is saved, until somebody presses Ctrl-C."""
     try:
-        check(read)
+        _run(run)
         for _ in watch(*folders, watch_filter=_is_spec, step=_QUIET_MS):
-            check(read)
+            _run(run)
     except KeyboardInterrupt:
         return  # the way to end it
+
+
+def _run(run: Callable[[], object]) -> None:
+    """Run once; a file that cannot be read or written now may be all right when the next spec is saved."""
+    try:
+        run()
+    except OSError as error:
+        print_err(("kipgen: ", "red"), one_line(system_error(error)))
 
 
 def _is_spec(_: Change, path: str) -> bool:

@@ -62,9 +62,9 @@ def read_file(path: Path | str, display: str | None = None, *, kafka: bool = Fal
     return _judge(load(Path(path), file), file, kafka)
 
 
-def read_bytes(data: bytes, display: str) -> Checked:
+def read_bytes(data: bytes, display: str, *, kafka: bool = False) -> Checked:
     """Check the content of one spec file alone; as `read_file`."""
-    return _judge(load_bytes(data, display), display, kafka=False)
+    return _judge(load_bytes(data, display), display, kafka)
 
 
 def understood(loaded: Loaded) -> Parsed:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-
 from kipgen.language.problems import Problem
+from kipgen.reading.schema_accept import surely_accepts
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
 from kipgen.resources import schema_path
 from kipwire.tools.words import did_you_mean, nearest
@@ -45,14 +44,15 @@ def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
     problems: list[Problem] = []
     broken: set[JsonPath] = set()
     instance: Any = document.value
-    validator = _validator(schema or schema_path())
-    errors: Iterable[Any] = validator.iter_errors(instance)
-    for error in errors:
+    file = schema or schema_path()
+    if surely_accepts(_schema(file), instance):
+        return SchemaCheck((), frozenset())
+    for error in _errors(file, instance):
         for problem, path in _translate(document, error):
             if path not in broken:
                 problems.append(problem)
                 broken.add(path)
-                broken.update(_meant_instead(document, path, _properties(validator.schema)))
+                broken.update(_meant_instead(document, path, _properties(_schema(file))))
     return SchemaCheck(tuple(problems), frozenset(broken))
 
 
@@ -75,15 +75,24 @@ def one_of(words: Iterable[object]) -> str:
 
 
 @functools.cache
-def _validator(schema: Path) -> Draft202012Validator:
-    """What checks documents. The schema's allOf are for editors: the rules say the same, and explain more."""
-    return Draft202012Validator(_without_conditions(json.loads(schema.read_text(encoding="utf-8"))))
+def _schema(file: Path) -> dict[str, Any]:
+    """A JSON Schema. Its allOf are for editors: the rules say the same, and explain more."""
+    schema: dict[str, Any] = _without_conditions(json.loads(file.read_text(encoding="utf-8")))
+    return schema
 
 
 def _without_conditions(schema: Any) -> Any:
     if isinstance(schema, dict):
         return {name: _without_conditions(value) for name, value in schema.items() if name != "allOf"}
     return schema
+
+
+def _errors(schema: Path, instance: object) -> Iterable[Any]:
+    """The errors of jsonschema."""
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # here, as it is slow to import
+
+    errors: Iterable[Any] = Draft202012Validator(_schema(schema)).iter_errors(instance)
+    return errors
 
 
 def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPath]]:
@@ -144,7 +153,7 @@ def out_of_range(name: str, value: object, bounds: tuple[int, int]) -> tuple[str
 
 def _described(name: str) -> Any:
     """The JSON Schema of a property of messages or fields."""
-    schema: Any = _validator(schema_path()).schema
+    schema: Any = _schema(schema_path())
     return (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
 
 

@@ -126,6 +126,11 @@ def load_bytes(data: bytes, file: str) -> Loaded:
     return load_text(text, file)
 
 
+def lines_of(data: bytes) -> list[str]:
+    """The lines of a file as locations count them; bytes that are not UTF-8 are replaced."""
+    return _LINE_END.split(data.decode("utf-8-sig", "replace"))
+
+
 def load_text(text: str, file: str) -> Loaded:
     """Read a spec from its text; as `load`."""
     starts = (0, *(match.end() for match in _LINE_END.finditer(text)))

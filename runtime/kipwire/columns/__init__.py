@@ -7,7 +7,7 @@
     >>> rows.field("offset").to_pylist()
     [7]
 
-`pip install kipwire[columns]` brings pyarrow. With the compiled kernel (see `kipwire.native`) it is fast; without it,
+`pip install 'kipwire[columns]'` brings pyarrow. With the compiled kernel (see `kipwire.native`) it is fast; without it,
 and for record formats, the generated classes do the work. See docs/columns.md.
 """
 
@@ -18,7 +18,9 @@ from typing import Literal
 try:
     import pyarrow as pa
 except ImportError as error:
-    raise ImportError("kipwire.columns needs pyarrow: pip install kipwire[columns]") from error
+    from kipwire.tools.extras import missing_extra
+
+    raise missing_extra("kipwire.columns needs", "pyarrow", "columns") from error
 
 from collections.abc import Callable, Iterable
 from types import ModuleType

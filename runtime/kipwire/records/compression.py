@@ -12,7 +12,8 @@ from struct import error as StructError  # noqa: N812
 from types import ModuleType
 from typing import Literal
 
-from kipwire.errors import KipwireError, MissingExtraError
+from kipwire.errors import KipwireError
+from kipwire.tools.extras import missing_extra
 from kipwire.tools.words import left_over
 
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
@@ -53,7 +54,7 @@ def _cramjam() -> ModuleType:
     try:
         import cramjam  # here, since it takes longer to import than all of kipwire
     except ImportError as failure:
-        raise MissingExtraError("snappy, lz4 and zstd need cramjam: pip install kipwire[records]") from failure
+        raise missing_extra("snappy, lz4 and zstd need", "cramjam", "records") from failure
     return cramjam
 
 

@@ -63,7 +63,7 @@ def down_convert(
     Raises:
         DecodeError: bytes are not a batch, or its records are broken.
         EncodeError: a batch that magic 0 and 1 cannot hold, such as one with zstd; the path says which one.
-        MissingExtraError: google-crc32c is not installed, or cramjam, which a codec needs.
+        MissingExtraError: cramjam is not installed, which a codec needs.
         ValueError: another magic is asked for, or `magic_2` is another text.
     """
     if magic not in (0, 1):
@@ -123,7 +123,7 @@ def up_convert(
     Raises:
         DecodeError: bytes are not a batch, or its records are broken.
         EncodeError: a batch that the later format cannot hold, as one whose offsets do not ascend; the path says which.
-        MissingExtraError: google-crc32c is not installed, or cramjam, which a codec needs.
+        MissingExtraError: cramjam is not installed, which a codec needs.
         ValueError: another magic is asked for, or `magic_2` is another text.
     """
     if magic not in (1, 2):

@@ -63,7 +63,6 @@ def read_batches(
 
     Raises:
         DecodeError: bytes are not a batch; the path says which one, the offset counts from the start of the buffer.
-        MissingExtraError: there are batches of magic 2, and google-crc32c is not installed.
         ValueError: `magic_2` is another text.
     """
     rules = rules_of(magic_2, max_decompressed_size, max_items)

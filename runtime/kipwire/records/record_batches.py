@@ -146,7 +146,7 @@ def write_batch(
     Raises:
         EncodeError: a value does not fit its field, the offsets do not ascend, a timestamp is below -1, or the state
             of the producer is not whole; Kafka's builder refuses these, too.
-        MissingExtraError: google-crc32c is not installed, or cramjam, which the codec needs.
+        MissingExtraError: cramjam is not installed, which the codec needs.
     """
     expect_one_of(compression, COMPRESSIONS, 2, "compression")
     expect_one_of(timestamp_type, TIMESTAMP_TYPES, 2, "timestamp_type")

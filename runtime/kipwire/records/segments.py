@@ -46,7 +46,6 @@ def read_segment(
             and the reason names the file.
         OSError: the file cannot be read.
         ValueError: `start` lies outside the file.
-        MissingExtraError: there are batches of magic 2, and google-crc32c is not installed.
     """
     with open(path, "rb") as file:  # noqa: PTH123  a path may be given as a text
         end = os.fstat(file.fileno()).st_size

@@ -1,9 +1,11 @@
 """What tests need: Hypothesis strategies for every generated class, and a Kafka broker for the clients that they test.
 
-`pip install kipwire[testing]` brings what both need. Each is imported when it is first asked for.
+`pip install 'kipwire[testing]'` brings what both need. Each is imported when it is first asked for.
 """
 
 from importlib import import_module
+
+from kipwire.tools.extras import explained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +30,13 @@ _OF_BROKER = ("FakeBroker", "GroupMember", "GroupState")
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(f"{__name__}.{'broker' if name in _OF_BROKER else 'strategies'}"), name)
+    try:
+        found: object = getattr(import_module(f"{__name__}.{'broker' if name in _OF_BROKER else 'strategies'}"), name)
+    except ImportError as error:
+        raise explained(f"kipwire.testing.{name} needs", "testing", error) or error from None
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,6 +1,6 @@
 """Hypothesis strategies for every generated class, and what else a property test of messages needs.
 
-`pip install kipwire[testing]` brings Hypothesis. The strategies are made from the field metadata of a class alone, so
+`pip install 'kipwire[testing]'` brings Hypothesis. The strategies are made from the field metadata of a class alone, so
 they work for the classes of any generated package:
 
     from hypothesis import given

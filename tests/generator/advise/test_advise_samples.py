@@ -247,7 +247,9 @@ def test_without_matplotlib_one_line_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = run(METADATA, "--samples", CAPTURE, "--plot", tmp_path / "a.png")
     assert done.exit_code == 2
-    assert done.stderr.splitlines() == ["kipgen: --plot needs matplotlib: pip install kipwire[plot]"]
+    assert done.stderr.splitlines() == [
+        'kipgen: --plot needs matplotlib, which is not installed: pip install "kipwire[plot]"'
+    ]
     assert run(METADATA, "--samples", CAPTURE).exit_code == 0
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from kipgen.commands.compat.rules import ALL as COMPAT
 from kipgen.commands.new_spec import new_specs
+from kipgen.reading.check import read_file
 from kipgen.reading.rules import ALL
 from tests.support import command_line
 
@@ -53,21 +54,21 @@ def test_every_command_has_help(
 def test_generate_then_check_then_edit(specs: Path, tmp_path: Path) -> None:
     assert kipgen("generate", specs, folder=tmp_path).returncode == 0
     done = kipgen("generate", specs, "--check", folder=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "my_protocol: up to date\n", "")
     file = specs / "FooRequest.json"
     file.write_text(file.read_text().replace('"GroupId"', '"TeamId"'))
     done = kipgen("generate", specs, "--check", folder=tmp_path)
     assert done.returncode == 1
     assert "+        self.team_id = team_id" in done.stdout
     assert "-        self.group_id = group_id" in done.stdout
-    assert "not up to date" in done.stderr
+    assert "my_protocol: not up to date: run kipgen generate" in done.stdout
     assert "group_id" in (tmp_path / "generated/my_protocol/foo_request/v0.py").read_text()
 
 
 def test_without_arguments_the_packages_in_schemas_are_meant(specs: Path, tmp_path: Path) -> None:
     (tmp_path / "schemas").mkdir()
     specs.rename(tmp_path / "schemas" / specs.name)
-    assert kipgen("check", folder=tmp_path).stdout == "2 specs: 0 errors, 0 warnings\n"
+    assert kipgen("check", folder=tmp_path).stdout == "2 specs: no problems found.\n"
     assert kipgen("generate", folder=tmp_path).stdout.startswith("my_protocol: ")
     assert kipgen("generate", "--check", folder=tmp_path).returncode == 0
 
@@ -77,8 +78,10 @@ def test_generate_refuses_specs_with_errors_and_writes_nothing(specs: Path, tmp_
     file.write_text(file.read_text().replace('"[]Topic"', '"[][]Topic"'))
     done = kipgen("generate", specs, folder=tmp_path)
     assert done.returncode == 1
-    assert "FooRequest.json:" in done.stderr
-    assert "FooRequest.Topics: type-syntax: " in done.stderr
+    assert "FooRequest.json:" in done.stdout
+    assert "FooRequest.Topics: type-syntax: " in done.stdout
+    assert done.stdout.endswith("Found 1 problem in 1 file.\n")
+    assert done.stderr == ""
     assert not (tmp_path / "generated").exists()
 
 
@@ -87,15 +90,15 @@ def test_check_judges_a_file_alone_and_a_folder_as_a_package(specs: Path, tmp_pa
     assert kipgen("check", specs / "FooRequest.json", folder=tmp_path).returncode == 0
     done = kipgen("check", specs, folder=tmp_path)
     assert done.returncode == 1
-    assert "pair-missing" in done.stderr
-    assert done.stdout == "1 spec: 1 error, 0 warnings\n"
+    assert "pair-missing" in done.stdout
+    assert done.stdout.endswith("Found 1 problem in 1 file.\n")
 
 
 def test_check_kafka_adds_the_rules_of_kafkas_generator(specs: Path, tmp_path: Path) -> None:
     assert kipgen("check", specs, folder=tmp_path).returncode == 0
     done = kipgen("check", specs, "--kafka", folder=tmp_path)
     assert done.returncode == 1
-    assert "kafka-about" in done.stderr
+    assert "kafka-about" in done.stdout
 
 
 def test_rules_shows_each_rule_with_its_examples(tmp_path: Path) -> None:
@@ -119,6 +122,33 @@ def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path) -> None:
     assert kipgen("new", "Ping", "--out", "specs", folder=tmp_path).returncode == 2
 
 
+def test_new_takes_the_first_free_api_key_of_messages_of_its_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def new(*arguments: str) -> None:
+        done = command_line.call(
+            "new", *arguments, "--out", "specs", folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys
+        )
+        assert done.returncode == 0, done.stderr
+
+    def api_key(file: str) -> int:
+        found = read_file(tmp_path / "specs" / file).spec
+        assert found is not None and found.api_key is not None
+        return found.api_key
+
+    new("Ping", "--api-key", "1001")
+    for name in ("FooRequest", "BarResponse"):  # both endings are known, and the pair is made
+        new(name)
+    assert [api_key(f"{name}Request.json") for name in ("Ping", "Foo", "Bar")] == [1001, 1000, 1002]
+    assert [api_key(f"{name}Response.json") for name in ("Ping", "Foo", "Bar")] == [1001, 1000, 1002]
+    new("Baz", "--type", "metadata")
+    assert api_key("Baz.json") == 1000
+    new("QuxKey", "--type", "coordinator-value")
+    assert api_key("QuxValue.json") == 1000
+    done = command_line.call("check", "specs", folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert (done.returncode, done.stdout) == (0, "9 specs: no problems found.\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -140,10 +170,12 @@ def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path) -> None:
         (["rules", "field-remved"], "no rule is named field-remved; did you mean field-removed?"),
         (["new", "lower"], "'lower' is not a valid message name"),
         (["new", "Foo", "--type", "message"], "'message' is not a message type"),
-        (["new", "FooRequest"], "Request and Response are added to the name; write Foo, not FooRequest"),
+        (["new", "Request"], "Request is only the ending of a name; write one such as FooRequest"),
+        (["new", "Key", "--type", "coordinator-value"], "Key is only the ending of a name; write one such as FooKey"),
+        (["new", "FooRequest", "--out", "my_protocol"], "my_protocol/FooRequest.json already exists"),
         (
-            ["new", "FooKey", "--type", "coordinator-value"],
-            "Key and Value are added to the name; write Foo, not FooKey",
+            ["new", "Bar", "--out", "my_protocol", "--api-key", "1000"],
+            "--api-key 1000 is that of FooRequest; 1001 is free",
         ),
         (["new", "Foo", "--out", "my_protocol/FooRequest.json"], "FooRequest.json: is a file; a folder is needed"),
         (["explode"], "No such command"),
@@ -199,4 +231,4 @@ def test_bad_spec_files_give_problems_with_a_place(
     for command in (["check", "Bad.json"], ["check", "."], ["generate", ".", "--package", "bad"]):
         done = command_line.call(*command, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
         assert done.returncode == 1
-        assert "Bad.json:1:" in done.stderr
+        assert "Bad.json:1:" in done.stdout

@@ -1,4 +1,4 @@
-"""`kipgen check --watch`: what is wrong is said as a spec is saved, and Ctrl-C ends it in good order."""
+"""`--watch`: specs are checked, or classes generated, as a spec is saved, and Ctrl-C ends it in good order."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def _heed_interrupts() -> None:
 
 
 class _Watch:
-    """A running `kipgen check --watch`."""
+    """A running `kipgen check --watch`, or another command."""
 
-    def __init__(self, *arguments: str, folder: Path) -> None:
+    def __init__(self, *arguments: str, folder: Path, command: str = "check") -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "kipgen", "check", "--watch", *arguments],
+            [sys.executable, "-u", "-m", "kipgen", command, "--watch", *arguments],
             cwd=folder,
             env={**os.environ, "NO_COLOR": "1"},
             stdout=subprocess.PIPE,
@@ -71,7 +71,7 @@ def watching(tmp_path: Path) -> Iterator[_Watch]:
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs" / "Probe.json").write_text(spec(), encoding="utf-8")
     watch = _Watch("specs", folder=tmp_path)
-    watch.line_with("1 spec: 0 errors, 0 warnings")
+    watch.line_with("1 spec: no problems found.")
     yield watch
     watch.end()
 
@@ -93,15 +93,15 @@ def test_mistake_is_said_as_it_is_saved_and_gone_when_it_is_mended(watching: _Wa
     file = tmp_path / "specs" / "Probe.json"
     line = _save_until_seen(watching, file, spec().replace("int32", "int31"), "type-syntax")
     assert line.startswith("specs/Probe.json:5:31: Probe.Alpha: type-syntax: ")
-    watching.line_with("1 spec: 1 error, 0 warnings")
+    watching.line_with("Found 1 problem in 1 file.")
     file.write_text(spec(), encoding="utf-8")
-    watching.line_with("1 spec: 0 errors, 0 warnings")
+    watching.line_with("1 spec: no problems found.")
     (tmp_path / "specs" / "Other.json").write_text("{", encoding="utf-8")
     watching.line_with("specs/Other.json:1:2: syntax: ")
     replacement = tmp_path / "specs" / "Other.json.new"
     replacement.write_text(spec(name="Other"), encoding="utf-8")
     replacement.replace(tmp_path / "specs" / "Other.json")
-    watching.line_with("2 specs: 0 errors, 0 warnings")
+    watching.line_with("2 specs: no problems found.")
 
 
 def test_ctrl_c_ends_it_without_a_word(watching: _Watch) -> None:
@@ -109,6 +109,23 @@ def test_ctrl_c_ends_it_without_a_word(watching: _Watch) -> None:
     assert watching.process.wait(timeout=_SECONDS) == 0
     watching.end()
     assert watching.lines.empty()
+
+
+def test_classes_are_generated_as_a_spec_is_saved(tmp_path: Path) -> None:
+    file = tmp_path / "mine" / "Probe.json"
+    file.parent.mkdir()
+    file.write_text(spec(), encoding="utf-8")
+    watch = _Watch("mine", "--out", "src", folder=tmp_path, command="generate")
+    try:
+        watch.line_with("files written")
+        line = _save_until_seen(watch, file, spec().replace("int32", "int31"), "type-syntax")
+        assert line.startswith("mine/Probe.json:5:31: ")
+        watch.line_with("Found 1 problem in 1 file.")
+        file.write_text(spec().replace("Alpha", "Omega"), encoding="utf-8")
+        watch.line_with("files written")
+        assert "omega" in (tmp_path / "src/mine/probe/v0.py").read_text()
+    finally:
+        watch.end()
 
 
 def test_missing_path_is_not_waited_for(tmp_path: Path) -> None:

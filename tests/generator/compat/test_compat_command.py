@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from kipgen.cli import app
+from kipgen.commands.app import app
 from kipgen.commands.compat.rules import ALL
 from kipgen.reading.rules.examples import ALPHA, spec
 

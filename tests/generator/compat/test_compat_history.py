@@ -160,6 +160,16 @@ def test_variables_of_a_git_hook_do_not_lead_astray(specs: Path, monkeypatch: py
     assert _found(specs) == []
 
 
+def test_before_the_first_commit_nothing_is_broken(specs: Path) -> None:
+    (specs / "Probe.json").write_text(spec(ALPHA))
+    compared = compare_with_commit(specs, "HEAD")
+    assert (compared.findings, compared.messages, compared.is_first_commit) == ((), 0, True)
+    with pytest.raises(GitError, match="has no revision 'main'"):
+        compare_with_commit(specs, "main")
+    _commit(specs, spec(ALPHA))
+    assert not compare_with_commit(specs, "HEAD").is_first_commit
+
+
 def test_folder_outside_any_repository_is_reported(tmp_path: Path) -> None:
     (tmp_path / "Probe.json").write_text(spec())
     with pytest.raises(GitError, match="not a git repository"):

@@ -76,6 +76,7 @@ def _replaced(value: Any, path: tuple[str | int, ...], odd: object) -> object:
 LEAF = {"name": "Leaf", "type": "uuid", "versions": "0+", "default": "AAAAAAAAAAAAAAAAAAAAAQ"}
 RICH: dict[str, Any] = {
     "name": "ProbeRequest",
+    "$schema": "message-spec.schema.json",
     "type": "request",
     "apiKey": 900,
     "listeners": ["broker"],

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kipgen.cli import app
+from kipgen.commands.app import app
 
 REQUEST = """\
 // Whoever writes a first spec makes some of these.
@@ -91,8 +91,13 @@ def test_ten_mistakes_are_ten_problems_at_their_places(
     Path(f"{name}.json").write_text(spec, encoding="utf-8")
     done = CliRunner().invoke(app, ["check", f"{name}.json"])
     assert done.exit_code == 1
-    assert done.stdout == "1 spec: 10 errors, 0 warnings\n"
-    lines = done.stderr.splitlines()
-    assert len(lines) == len(expected)
-    for line, start in zip(lines, expected, strict=True):
+    assert done.stderr == ""
+    *report, summary = done.stdout.splitlines()
+    assert summary == "Found 10 problems in 1 file."
+    sources = spec.splitlines()
+    assert len(report) == 3 * len(expected)
+    for start, line, source, caret in zip(expected, report[::3], report[1::3], report[2::3], strict=True):
         assert line.startswith(f"{name}.json:{start}")
+        at = line.split(":")
+        assert source == f"{at[1]:>5} | {sources[int(at[1]) - 1]}"
+        assert caret == f"{'':>5} | {'':>{int(at[2]) - 1}}^"

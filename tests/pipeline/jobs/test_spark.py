@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 import kafka_messages
 import kipspark
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kipspark import cli, job_reports
+from kipspark import commands, job_reports
 from kipwire.records import Record, read_segment, write_batch
 from tests.support import packet_dumps
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows
@@ -170,7 +170,7 @@ def test_captured_packets_are_the_same_traffic(
     (error,) = rows(next(table.frame for table in reports[1].tables if table.name == "errors"))
     assert (error["number"], error["connection"]) == (None, 0)
     assert error["error"].startswith("TLS, which cannot be read")
-    cli.deliver(reports[1], None, None)
+    commands.deliver(reports[1], None, None)
     assert "What cannot be decoded" in capsys.readouterr().out
     shipped_advice, advice = (
         sorted(map(repr, rows(job_reports.encodings_report(spark, place).tables[0].frame)))

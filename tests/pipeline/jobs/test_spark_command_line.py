@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import kipspark
-from kipspark import cli
+from kipspark import commands
 from kipspark.interrupts import ctrl_c
 from kipspark.report.outputs import write_file
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_done_is_refused_before_spark_starts(
     named = arguments.format(file=tmp_path / "file", full=tmp_path / "full", closed=closed)
     monkeypatch.setattr(sys, "argv", ["kipspark", *named.split()])
     with pytest.raises(SystemExit) as end:
-        cli.main()
+        commands.main()
     assert end.value.code == 1
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 
 import kafka_messages
 from kafka_messages.topic_record.v0 import TopicRecord
-from kipspark import JobError, cli, job_reports, samples
+from kipspark import JobError, commands, job_reports, samples
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.transactions import committed
 from kipspark.report.outputs import write_tables
@@ -273,7 +273,7 @@ def test_a_report_has_tables_and_a_page_with_a_chart(
         "traffic": lambda: job_reports.traffic_report(spark, samples.capture()),
         "metadata": lambda: job_reports.metadata_report(spark, samples.segments(), None),
     }[job]()
-    cli.deliver(report, tmp_path / "out", tmp_path / "page.html")
+    commands.deliver(report, tmp_path / "out", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     assert "<svg" in text
     assert report.title in capsys.readouterr().out

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark import cli, connector_jars, live, live_ends
+from kipspark import commands, connector_jars, live, live_ends
 from kipspark.errors import JobError, SourceError
 from kipspark.jobs import offsets
 from kipspark.spark import connector
@@ -133,7 +133,7 @@ def test_the_command_says_what_it_needs(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["kipspark", "offsets", *arguments])
     with pytest.raises(SystemExit) as ended:
-        cli.main()
+        commands.main()
     assert ended.value.code == 1
     assert text in capsys.readouterr().err
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import kafka_messages
 from kafka_messages.sasl_handshake_request.v0 import SaslHandshakeRequest
 from kafka_messages.sasl_handshake_response.v0 import SaslHandshakeResponse
-from kipspark import cli
+from kipspark import commands
 from kipspark.errors import JobError, SourceError
 from kipspark.jobs.encodings import count_frames
 from kipspark.jobs.inspection import inspect_frames
@@ -273,7 +273,9 @@ def test_places_of_captures(tmp_path: Path) -> None:
 
 def test_extract_writes_frames_in_the_own_form_and_faults_beside_them(tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(made.dump(made.segments(shipped(), Random(1), Disorder())))
-    done = CliRunner().invoke(cli.app, ["extract", str(tmp_path / "a.pcap"), "--out", str(tmp_path / "new" / "own")])
+    done = CliRunner().invoke(
+        commands.app, ["extract", str(tmp_path / "a.pcap"), "--out", str(tmp_path / "new" / "own")]
+    )
     assert done.exit_code == 0, done.output
     assert "2,186 frames" in done.output
     own = tmp_path / "new" / "own"

@@ -9,7 +9,7 @@ from typing import Any
 from typer.testing import CliRunner, Result
 
 import kafka_messages
-from kipgen.cli import app
+from kipgen.commands.app import app
 from tests.support.places import ROOT
 
 CAPTURE = ROOT / "examples" / "capture"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kipgen.commands.console import fail, one_line, print_problems
-from kipwire.tools.terminal import ERR, table_console
+from kipwire.tools.lines import print_err
 from kipwire.tools.words import counted
 
 
@@ -46,6 +46,7 @@ def advise(
     from kipgen.reading import check
     from kipgen.resources import kafka_spec
     from kipwire.errors import PackageError
+    from kipwire.tools.terminal import ERR, table_console
 
     if not spec.exists():
         spec = kafka_spec(str(spec)) or spec
@@ -75,7 +76,7 @@ def advise(
         from kipgen.commands.advise.plot import draw
 
         draw(advice, read, plot)
-        ERR.print(f"wrote {one_line(plot)}")
+        print_err(f"wrote {one_line(plot)}")
     if as_json:
         print(json.dumps(plain(advice, read, package), indent=2))
     else:
@@ -93,4 +94,6 @@ def _need_plotting(file: Path) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        fail("--plot needs matplotlib: pip install kipwire[plot]")
+        from kipwire.tools.extras import missing_extra
+
+        fail(str(missing_extra("--plot needs", "matplotlib", "plot")))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kipgen.commands.console import fail, one_line, packages_here, print_problems
-from kipwire.tools.terminal import ERR, OUT
+from kipgen.commands.console import fail, one_line, packages_here, print_problems, settings_here
+from kipwire.tools.lines import print_err, print_out
 from kipwire.tools.words import counted
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def compat(
         typer.Argument(
             metavar="OLD NEW | [PATH]...",
             help="Two files or folders of specs. With --against, files or folders as they are now; "
-            "the packages in schemas/ if none is given.",
+            "those of the settings, or in schemas/, if none is given.",
         ),
     ] = None,
     against: Annotated[
@@ -69,9 +69,11 @@ def compat(
     findings, unused = with_allowances((finding for one in compared for finding in one.findings), allowances)
     messages = sum(one.messages for one in compared)
     if any(one.is_history_cut for one in compared):
-        ERR.print("the clone is shallow, so tags of older revisions are not checked; fetch the whole history")
+        print_err("the clone is shallow, so tags of older revisions are not checked; fetch the whole history")
+    if any(one.is_first_commit for one in compared):
+        print_err("the repository has no commit yet, so there is nothing to compare with")
     for allowance in unused:
-        ERR.print(f"allowed, but not found: {one_line(f'{allowance.rule}:{allowance.path}')}; remove the allowance")
+        print_err(f"allowed, but not found: {one_line(f'{allowance.rule}:{allowance.path}')}; remove the allowance")
     if sarif:
         _write_sarif(sarif, findings)
     if as_json:
@@ -104,7 +106,7 @@ def _compared(paths: list[Path], against: str) -> list[Compared]:
 
     try:
         if against:
-            return [compare_with_commit(path, against) for path in paths or packages_here()]
+            return [compare_with_commit(path, against) for path in paths or packages_here(settings_here())]
         if len(paths) != 2:
             fail("give two files or folders, the old one first, or --against REVISION; see kipgen compat --help")
         return [compare_paths(*paths)]
@@ -123,14 +125,14 @@ def _write_sarif(target: str, findings: list[Finding]) -> None:
         print(text)
     else:
         Path(target).write_text(f"{text}\n", encoding="utf-8")
-        ERR.print(f"wrote {one_line(target)}")
+        print_err(f"wrote {one_line(target)}")
 
 
 def _print_text(findings: list[Finding], messages: int) -> None:
     from kipgen.commands.compat.text import counts, text_lines
 
     for line in text_lines(findings):
-        OUT.print(line)
+        print_out(*line)
     numbers = ", ".join(f"{number} {severity}" for severity, number in counts(findings).items())
     allowed = sum(finding.allowed is not None for finding in findings)
-    OUT.print(f"{counted(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")
+    print_out(f"{counted(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")

@@ -49,6 +49,16 @@ class PastContent:
     blob: str
 
 
+def has_no_commit(path: Path) -> bool:
+    """Whether the repository of a file or folder has no commit yet, so that nothing in it was ever released.
+
+    Raises:
+        GitError: the path is not in a repository.
+    """
+    folder = path if path.is_dir() else path.parent
+    return not _run(folder, "rev-list", "--all", "--max-count=1").strip()
+
+
 def find_commit(path: Path, name: str) -> Commit:
     """The commit that a revision names, in the repository of a file or folder.
 

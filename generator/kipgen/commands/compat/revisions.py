@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from kipgen.commands.compat.finding import Finding, ordered
-from kipgen.commands.compat.git import contents, find_commit, spec_blobs
+from kipgen.commands.compat.git import GitError, contents, find_commit, has_no_commit, spec_blobs
 from kipgen.commands.compat.history import forgotten_tags
 from kipgen.commands.compat.package import Revision, findings, judged, match
 from kipgen.language.problems import Problem
@@ -32,6 +32,8 @@ class Compared:
     """How many messages both revisions have."""
     is_history_cut: bool = False
     """Whether the repository lacks a part of its history."""
+    is_first_commit: bool = False
+    """Whether the repository has no commit yet: nothing was released that a change could break."""
 
 
 def compare_paths(old: Path, new: Path) -> Compared:
@@ -51,7 +53,12 @@ def compare_with_commit(path: Path, revision: str) -> Compared:
         GitError: git cannot give an answer.
     """
     new = _revisions(_read(path), str(path))
-    commit = find_commit(path, revision)
+    try:
+        commit = find_commit(path, revision)
+    except GitError:
+        if revision == "HEAD" and has_no_commit(path):
+            return Compared((), 0, is_first_commit=True)
+        raise
     blobs = spec_blobs(commit, path)
     data = contents(commit, blobs.values())
     prefix = f"{revision}:"

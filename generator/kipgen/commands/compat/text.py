@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from rich.text import Text
-
 from kipgen.commands.compat.finding import Finding
 from kipgen.commands.compat.rules import SEVERITIES, Severity
+from kipwire.tools.lines import Part
 from kipwire.tools.printable import printable_line
+
+Line = tuple[Part, ...]
 
 _TITLES = {
     "wire": "WIRE: bytes of released versions change",
@@ -19,23 +20,23 @@ _TITLES = {
 _COLOURS = {"wire": "red", "source": "yellow", "notice": "cyan"}
 
 
-def text_lines(findings: Sequence[Finding]) -> Iterator[Text]:
+def text_lines(findings: Sequence[Finding]) -> Iterator[Line]:
     """The report, line by line: findings by severity, with what they break and what to do instead."""
     for severity in SEVERITIES:
         group = [finding for finding in findings if finding.severity == severity and finding.allowed is None]
         if group:
-            yield Text(_TITLES[severity], f"bold {_COLOURS[severity]}")
-            yield Text()
+            yield ((_TITLES[severity], f"bold {_COLOURS[severity]}"),)
+            yield ()
             for finding in group:
                 yield from _finding_lines(finding)
     allowed = [finding for finding in findings if finding.allowed is not None]
     if allowed:
-        yield Text("ALLOWED", "bold")
-        yield Text()
+        yield (("ALLOWED", "bold"),)
+        yield ()
         for finding in allowed:
             yield _headline(finding)
-            yield Text(f"    because: {printable_line(finding.allowed or '')}")
-            yield Text()
+            yield (f"    because: {printable_line(finding.allowed or '')}",)
+            yield ()
 
 
 def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
@@ -46,16 +47,16 @@ def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
     }
 
 
-def _finding_lines(finding: Finding) -> Iterator[Text]:
+def _finding_lines(finding: Finding) -> Iterator[Line]:
     yield _headline(finding)
-    yield Text(f"    breaks:  {finding.rule.breaks}")
-    yield Text(f"    instead: {finding.rule.instead}")
-    yield Text(f"    before:  {printable_line(str(finding.was))}")
-    yield Text()
+    yield (f"    breaks:  {finding.rule.breaks}",)
+    yield (f"    instead: {finding.rule.instead}",)
+    yield (f"    before:  {printable_line(str(finding.was))}",)
+    yield ()
 
 
-def _headline(finding: Finding) -> Text:
-    return Text.assemble(
+def _headline(finding: Finding) -> Line:
+    return (
         printable_line(f"{finding.location}: "),
         (printable_line(finding.path), "bold"),
         ": ",

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from kipgen.commands.console import fail, one_line, print_problems
-from kipwire.tools.terminal import ERR, OUT
+from kipwire.tools.lines import print_err, print_out
 from kipwire.tools.words import counted
 
 if TYPE_CHECKING:
@@ -91,22 +90,22 @@ def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Publi
             refused = True
             print_problems(outcome.problems)
             refusal = (f"not written: {one_line(outcome.file)}", "red")
-            ERR.print(Text.assemble(refusal, ": Kafka's facts and ours together break a rule"))
+            print_err(refusal, ": Kafka's facts and ours together break a rule")
         else:
-            ERR.print(f"wrote {one_line(outcome.file)}")
+            print_err(f"wrote {one_line(outcome.file)}")
         for text in outcome.unexplained:
             note = f"{one_line(text)}: has no about yet; describe it in your own words"
-            ERR.print(Text(note, "yellow"))
+            print_err((note, "yellow"))
     return refused
 
 
 def _print_text(found: Drift) -> None:
     for message, group in groupby(found.differences, lambda it: it.message):
-        OUT.print(Text(one_line(message), "bold"))
+        print_out((one_line(message), "bold"))
         for line in _lines(list(group)):
-            OUT.print(f"  {one_line(line)}")
+            print_out(f"  {one_line(line)}")
     verdict = counted(len(found.differences), "difference") if found.differences else "no drift"
-    OUT.print(f"{counted(found.messages, 'message')} compared: {verdict}")
+    print_out(f"{counted(found.messages, 'message')} compared: {verdict}")
 
 
 def _lines(differences: Sequence[Difference]) -> Iterator[str]:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from kipgen.commands.console import fail, one_line
 from kipwire.errors import DecodeError, UnsupportedVersionError
+from kipwire.tools.lines import has_colour, print_err
 from kipwire.tools.printable import printable_line
-from kipwire.tools.terminal import ERR, OUT
 from kipwire.tools.words import did_you_mean
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def inspect(
         _print_text(inspection)
     if inspection.error is not None:
         if html is not None:
-            ERR.print(Text(f"error: {inspection.error}", "red"))
+            print_err((f"error: {inspection.error}", "red"))
         sys.exit(1)
 
 
@@ -120,12 +119,16 @@ def _response_class(registry: Registry, api_key: int, version: int, data: bytes)
 def _print_text(inspection: Inspection) -> None:
     from kipgen.commands.inspect.text import text_lines
 
-    if not OUT.is_terminal:
+    if not has_colour(sys.stdout):
         if isinstance(sys.stdout, io.TextIOWrapper):  # a message may contain characters that the encoding lacks
             sys.stdout.reconfigure(errors="backslashreplace")
         for line in text_lines(inspection):
             print(printable_line("".join(text for text, _ in line).rstrip()))
         return
+    from rich.text import Text
+
+    from kipwire.tools.terminal import OUT
+
     for line in text_lines(inspection):
         OUT.print(Text.assemble(*line))
 
@@ -138,4 +141,4 @@ def _write_page(file: Path, inspection: Inspection) -> None:
     except ValueError as error:
         fail(str(error))
     file.write_text(text, encoding="utf-8")
-    ERR.print(f"wrote {one_line(file)}")
+    print_err(f"wrote {one_line(file)}")

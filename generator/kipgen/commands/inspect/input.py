@@ -7,6 +7,11 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
+from kipgen.commands.inspect.dumps import capture_form, read_base64, read_dump
+from kipwire.tools.lines import print_err
+from kipwire.tools.printable import printable_line
+from kipwire.tools.words import counted
+
 # Around and between the bytes of what tools print: blanks, and 0a:0b, 0a,0b, 0x0a, \x0a.
 _BETWEEN = re.compile(r"(?:[\s:,]|0x|\\x)+", re.IGNORECASE)
 MAX_BYTES = 64 * 2**20
@@ -17,19 +22,19 @@ def read_input(words: list[str]) -> bytes:
     """The bytes that the words of a command line give.
 
     Args:
-        words: hex text, which may be several words; or the name of a file with raw bytes or hex text; or `-`, or
-            nothing, for standard input.
+        words: hex text, which may be several words; or the name of a file with raw bytes, hex text or the output of
+            xxd, hexdump, od or base64; or `-`, or nothing, for standard input.
 
     Raises:
-        ValueError: neither hex text nor a file, or more than `MAX_BYTES`.
+        ValueError: neither hex text nor a file, a packet capture, or more than `MAX_BYTES`.
         OSError: the file cannot be read.
     """
     if not words or words == ["-"]:
-        return _content(_read(sys.stdin.buffer, "standard input"))
+        return _content(_read(sys.stdin.buffer, "standard input"), "standard input")
     text = " ".join(words)
     if len(words) == 1 and _is_readable(text):
         with Path(text).open("rb") as stream:
-            return _content(_read(stream, text))
+            return _content(_read(stream, text), text)
     data = parse_hex(text)
     if data is None:
         short = text if len(text) <= 40 else f"{text[:40]}..."
@@ -60,10 +65,26 @@ def _is_readable(name: str) -> bool:
         return False
 
 
-def _content(raw: bytes) -> bytes:
-    """Hex text as its bytes, anything else unchanged."""
+def _content(raw: bytes, name: str) -> bytes:
+    """Hex text and dumps as their bytes, anything else unchanged; what was taken for a dump is said."""
+    kind = capture_form(raw)
+    if kind:
+        raise ValueError(f"{name} is a packet capture ({kind}), not a message; kipgen dump shows the frames in it")
     try:
-        data = parse_hex(raw.decode("ascii"))
+        text = raw.decode("ascii")
     except UnicodeDecodeError:
         return raw
-    return raw if data is None else data
+    taken = read_dump(text)  # before hex text: offsets are hex digits, too
+    if taken is None:
+        data = parse_hex(text)
+        if data is not None:
+            return data
+        if parse_hex(text.replace("\n*\n", "\n")) is not None:
+            raise ValueError(
+                f"{name} has * for repeated rows, and no offsets that say how many; print them all (od -v)"
+            )
+        taken = read_base64(text.strip())
+    if taken is None:
+        return raw
+    print_err(f"took {printable_line(name)} for {taken.form}: {counted(len(taken.data), 'byte')}")
+    return taken.data

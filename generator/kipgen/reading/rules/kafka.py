@@ -72,6 +72,18 @@ def kafka_closed_tagged_versions(draft: Draft) -> Iterator[Finding]:
         yield Finding(draft.part, text, "closedTaggedVersions")
 
 
+@draft_rule(
+    summary="Kafka's generator does not know $schema, which is for editors.",
+    good=spec(ALPHA),
+    bad=spec(ALPHA, more='"$schema": "message-spec.schema.json"'),
+    severity=None,
+)
+def kafka_schema(draft: Draft) -> Iterator[Finding]:
+    if (*draft.part.path, "$schema") in draft.part.document.key_offsets:
+        text = "Kafka's generator rejects $schema; leave it out, and set the schema in the editor's settings"
+        yield Finding(draft.part, text, "$schema")
+
+
 @message_rule(
     needs=("listeners",),
     summary="Kafka's generator no longer knows the listener zkBroker: clusters with ZooKeeper ended with Kafka 3.9.",

@@ -1,0 +1,201 @@
+"""The command `kipgen generate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kipgen.commands.console import fail, one_line, packages_here, settings_here
+from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
+from kipwire.tools.lines import Part, print_err, print_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.commands.policy import Policy
+    from kipgen.language.problems import Problem
+    from kipgen.package.generate import PackageChanges, Progress
+
+DEFAULT_OUT = Path("generated")
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What became of one package."""
+
+    name: str
+    problems: list[Problem]
+    failed: bool
+    is_up_to_date: bool
+    changed: tuple[str, ...] = ()
+    """Files that were written, or that a check found to be different."""
+    unneeded: tuple[str, ...] = ()
+    """Files that were removed, or that a check would remove."""
+
+
+def generate(
+    specs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Folders of specs, one for each package; those of the settings, or in schemas/, if none is given."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help=f"Where the generated packages go; {DEFAULT_OUT} if nothing says so."),
+    ] = None,
+    package: Annotated[
+        str, typer.Option("--package", "-p", help="Dotted name of the package; the folder's name if not given.")
+    ] = "",
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 and show a diff if anything is not up to date.")
+    ] = False,
+    strict: Annotated[
+        bool | None, typer.Option("--strict/--no-strict", help="Write nothing if there are warnings.")
+    ] = None,
+    format_: FormatOption = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Generate again whenever a spec is saved, until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Generate a package of Python classes from each folder of specs."""
+    from kipgen.commands.policy import Policy
+
+    settings = settings_here()
+    package = package or ("" if specs else settings.package)
+    folders = _packages(specs or packages_here(settings), package)
+    policy = Policy.of(settings, strict)
+    out = out or settings.out or DEFAULT_OUT
+    chosen = chosen_format(format_)
+
+    def run() -> bool:
+        # No early end: each package with problems, or that is not up to date, is reported.
+        outcomes = [
+            _generate_package(folder, out.joinpath(*name.split(".")), name, check, policy, chosen)
+            for name, folder in folders.items()
+        ]
+        _report(outcomes, chosen)
+        return any(outcome.failed for outcome in outcomes)
+
+    if watch:
+        from kipgen.commands.watch import watch_folders
+
+        if check:
+            fail("--check and --watch exclude each other; kipgen check --watch checks specs when they are saved")
+        watch_folders(folders.values(), run)
+    elif run():
+        sys.exit(1)
+
+
+def _packages(specs: list[Path], package: str) -> dict[str, Path]:
+    """The folders of specs by the names of their packages; exit with 2 if one cannot become a package."""
+    from kipgen.language.names import need_package_name
+
+    if package and len(specs) > 1:
+        fail("--package is for one package; give one folder with it")
+    folders: dict[str, Path] = {}
+    for folder in specs:
+        if not folder.is_dir():
+            fail(f"{folder} is not a folder of specs{'; give the folder that it is in' if folder.is_file() else ''}")
+        name = package or folder.resolve().name
+        try:
+            need_package_name(name)
+        except ValueError as error:
+            fail(str(error))
+        if name in folders:
+            fail(f"{folders[name]} and {folder} would both become the package {name}; generate one with --package")
+        folders[name] = folder
+    return folders
+
+
+def _generate_package(folder: Path, package: Path, name: str, check: bool, policy: Policy, chosen: Format) -> _Outcome:
+    """Generate one package, or check it, and report on it unless the report is one document."""
+    from kipgen.commands.reporting import problems as report
+    from kipgen.package.generate import apply_changes, differences, find_changes, find_changes_afresh
+
+    say = print_err if report.is_document(chosen) else print_out
+    with _progress(f"{'Checking' if check else 'Generating'} {name}") as progress:
+        changes = (find_changes_afresh if check else find_changes)(folder, package, name, progress)
+    problems = _problems(changes, folder, check, policy)
+    if chosen is Format.TEXT:
+        report.print_problems(problems, print_out)
+    elif chosen is Format.GITHUB:
+        report.print_annotations(problems)
+    for obstacle in changes.obstacles:
+        say((one_line(package / obstacle.path), "red"), f" is in the way: it {obstacle.reason}")
+    for path in changes.unclaimed:
+        text = "looks like a generated file, but no spec needs it and kipgen did not make it; it is kept"
+        say((f"{one_line(package / path)}: {text}", "yellow"))
+    if changes.has_errors or policy.fails(problems):
+        return _Outcome(name, problems, True, False)
+    if check:
+        if not report.is_document(chosen):
+            for line in differences(changes):
+                print_out(line)
+        if chosen is Format.GITHUB and not changes.is_up_to_date:
+            print_out(report.annotation("error", f"{name} is not up to date: run kipgen generate", title="stale code"))
+        verdict: tuple[Part, ...] = (("not up to date", "red"), ": run kipgen generate")
+        say(f"{name}: ", *(("up to date",) if changes.is_up_to_date else verdict))
+    else:
+        apply_changes(changes)
+        counts = f"{len(changes.contents)} files written, {len(changes.stale)} removed"
+        say(f"{name}: {'up to date' if changes.is_up_to_date else counts}")
+    failed = check and not changes.is_up_to_date
+    return _Outcome(name, problems, failed, changes.is_up_to_date, tuple(changes.contents), changes.stale)
+
+
+def _problems(changes: PackageChanges, folder: Path, check: bool, policy: Policy) -> list[Problem]:
+    """The problems of a package as the policy judges them.
+
+    A run that is not a check reads only specs that changed. Where warnings count, it has to know those of all specs.
+    """
+    if policy.judges_warnings and not check:
+        from kipgen.reading.check import read_folder
+
+        return policy.judged(read_folder(folder)[1])
+    return policy.judged(changes.problems)
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Progress]:
+    """What shows how far the work is, on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from kipwire.tools.terminal import ERR
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=ERR, transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _report(outcomes: list[_Outcome], chosen: Format) -> None:
+    """What comes after all packages: a count of problems, or the whole document."""
+    from kipgen.commands.reporting import problems as report
+
+    problems = [problem for outcome in outcomes for problem in outcome.problems]
+    if chosen is Format.JSON:
+        print(report.json_text(problems, packages=[_plain(outcome) for outcome in outcomes]))
+    elif chosen is Format.SARIF:
+        print(report.sarif_text("kipgen generate", problems))
+    elif problems:
+        print_out(report.found(problems))
+
+
+def _plain(outcome: _Outcome) -> Mapping[str, object]:
+    return {
+        "name": outcome.name,
+        "failed": outcome.failed,
+        "upToDate": outcome.is_up_to_date,
+        "changed": list(outcome.changed),
+        "unneeded": list(outcome.unneeded),
+    }

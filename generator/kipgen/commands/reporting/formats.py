@@ -1,0 +1,31 @@
+"""The formats of a report, and which of them is meant."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """How problems are reported."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+
+
+FormatOption = Annotated[
+    Format | None,
+    typer.Option("--format", "-f", help="How problems are reported; in GitHub's Actions as annotations by default."),
+]
+
+
+def chosen_format(given: Format | None) -> Format:
+    """The format that is given; otherwise annotations in a workflow of GitHub, and text everywhere else."""
+    if given is not None:
+        return given
+    return Format.GITHUB if os.environ.get("GITHUB_ACTIONS") == "true" else Format.TEXT

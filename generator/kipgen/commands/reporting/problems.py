@@ -1,0 +1,121 @@
+"""Problems of specs in every format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+
+from kipgen.commands.reporting.excerpts import excerpts_of
+from kipgen.commands.reporting.formats import Format
+from kipgen.language.problems import Problem
+from kipwire.tools.lines import Part, print_out
+from kipwire.tools.printable import printable_line
+from kipwire.tools.words import counted
+
+Print = Callable[..., None]
+_COLOURS = {"error": "red", "warning": "yellow"}
+
+
+def print_problems(problems: Iterable[Problem], to: Print, texts: Mapping[str, bytes] | None = None) -> None:
+    """Print problems, each with the source line that it is about and a caret under the place.
+
+    Args:
+        problems: what is wrong.
+        to: prints one line: `print_out` or `print_err`.
+        texts: the content of files that are not on the disk, by their names in problems.
+    """
+    excerpt = excerpts_of(texts)
+    for problem in problems:
+        to(*_headline(problem))
+        for line in excerpt(problem.location) or ():
+            to(line)
+
+
+def _headline(problem: Problem) -> tuple[Part, ...]:
+    """The text of a problem, with what the eye looks for in colour."""
+    severity = [("warning", "yellow"), ": "] if problem.severity == "warning" else []
+    subject = [(printable_line(problem.path), "bold"), ": "] if problem.path else []
+    rule = (problem.rule, _COLOURS[problem.severity])
+    return f"{printable_line(str(problem.location))}: ", *severity, *subject, rule, f": {printable_line(problem.text)}"
+
+
+def print_annotations(problems: Iterable[Problem]) -> None:
+    """Print problems as commands of GitHub's Actions, which show them beside the changed lines."""
+    for problem in problems:
+        file, line, column = problem.location.file, problem.location.line, problem.location.column
+        subject = f"{problem.path}: " if problem.path else ""
+        print_out(annotation(problem.severity, f"{subject}{problem.text}", file, line, column, problem.rule))
+
+
+def annotation(level: str, text: str, file: str = "", line: int = 0, column: int = 0, title: str = "") -> str:
+    """A command of GitHub's Actions that annotates a place, or the whole run without a file."""
+    properties = {"file": file, "line": line, "col": column, "title": title}
+    given = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value)
+    return f"::{level}{' ' if given else ''}{given}::{_data(text)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def found(problems: Sequence[Problem]) -> str:
+    """The last line of a report with problems: how many there are, in how many files."""
+    files = len({problem.location.file for problem in problems})
+    errors = sum(problem.severity == "error" for problem in problems)
+    warnings = len(problems) - errors
+    kinds = f": {counted(errors, 'error')}, {counted(warnings, 'warning')}" if warnings else ""
+    return f"Found {counted(len(problems), 'problem')} in {counted(files, 'file')}{kinds}."
+
+
+def json_text(problems: Sequence[Problem], **more: object) -> str:
+    """One JSON object with all problems.
+
+    Args:
+        problems: what is wrong.
+        more: what else the object has.
+    """
+    return json.dumps({**more, "problems": [_plain(problem) for problem in problems]}, indent=2)
+
+
+def _plain(problem: Problem) -> dict[str, object]:
+    return {
+        "rule": problem.rule,
+        "severity": problem.severity,
+        "path": problem.path,
+        "text": problem.text,
+        **asdict(problem.location),
+    }
+
+
+def sarif_text(command: str, problems: Iterable[Problem]) -> str:
+    """A log in SARIF 2.1.0.
+
+    Args:
+        command: what found the problems: `kipgen check`.
+        problems: what is wrong.
+    """
+    from kipgen.commands.reporting.sarif import SarifResult, SarifRule, sarif_log
+    from kipgen.reading.rules import ALL
+
+    rules = []
+    for rule in ALL:
+        level = rule.severity or rule.kafka or "error"
+        only = "" if rule.severity else " Only for specs of Kafka's own generator."
+        help_ = f"kipgen rules {rule.id} shows a good and a bad example."
+        rules.append(SarifRule(rule.id, rule.summary, f"{rule.summary}{only}", help_, level))
+    results = []
+    for one in problems:
+        text = f"{one.path}: {one.text}" if one.path else one.text
+        fingerprint = ("problem/v1", f"{one.rule}:{one.path}:{one.text}")
+        results.append(SarifResult(one.rule, one.severity, text, one.path, one.location, fingerprint))
+    return json.dumps(sarif_log(command, rules, results), indent=2)
+
+
+def is_document(chosen: Format) -> bool:
+    """Whether the whole report is one document, so that nothing else may be printed to its stream."""
+    return chosen in (Format.JSON, Format.SARIF)

@@ -1,0 +1,52 @@
+"""The command `kipgen rules`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kipgen.commands.console import fail
+from kipwire.tools.lines import print_out
+from kipwire.tools.words import did_you_mean
+
+
+def rules(
+    ids: Annotated[list[str] | None, typer.Argument(help="Rules to show with their examples; all if none.")] = None,
+    brief: Annotated[bool, typer.Option("--brief", help="One line for each rule, without examples.")] = False,
+) -> None:
+    """Show the rules of the language and those of kipgen compat, each with a good and a bad example."""
+    from kipgen.commands.compat.rules import ALL as COMPAT
+    from kipgen.reading.rules import ALL
+
+    known = [rule.id for rule in ALL] + [rule.id for rule in COMPAT]
+    for unknown in sorted(set(ids or ()) - set(known)):
+        fail(f"no rule is named {unknown}{did_you_mean(unknown, known) or '; see kipgen rules --brief'}")
+    for rule in ALL:
+        if ids and rule.id not in ids:
+            continue
+        notes: list[str] = [rule.severity or "only with --kafka"]
+        if rule.severity == "warning" and rule.kafka == "error":
+            notes.append("error with --kafka")
+        print_out((rule.id, "bold"), f" ({', '.join(notes)}): {rule.summary}")
+        if not brief:
+            for title, colour, texts in (("good", "green", rule.good), ("bad", "red", rule.bad)):
+                for text in texts:
+                    _print_example(title, colour, text)
+            print_out()
+    for change in COMPAT:
+        if ids and change.id not in ids:
+            continue
+        print_out((change.id, "bold"), f" (compat, {change.severity}): {change.summary}")
+        if not brief:
+            print_out(f"  breaks:  {change.breaks}\n  instead: {change.instead}")
+            for title, colour, revisions in (("good", "green", change.good), ("bad", "red", change.bad)):
+                for side, texts in (("before", revisions.old), ("after", revisions.new)):
+                    for text in texts:
+                        _print_example(f"{title}: {side}", colour, text)
+            print_out()
+
+
+def _print_example(title: str, colour: str, text: str) -> None:
+    print_out("  ", (title, colour))
+    print_out("\n".join(f"    {line}" for line in text.rstrip().splitlines()))

@@ -1,0 +1,190 @@
+"""The settings of a project, in `kipgen.toml` or in `[tool.kipgen]` of pyproject.toml, in this folder or one above."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kipwire.tools.words import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SETTINGS_FILE = "kipgen.toml"
+PROJECT_FILE = "pyproject.toml"
+
+
+class SettingsError(ValueError):
+    """Settings that cannot be used: the text says where and what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What commands take if their arguments do not say otherwise; paths are relative to the current folder."""
+
+    specs: tuple[Path, ...] = ()
+    """Folders of specs, one for each package."""
+    out: Path | None = None
+    """The folder for generated packages."""
+    package: str = ""
+    """The dotted name of the only package."""
+    kafka: bool = False
+    """Whether the rules of Kafka's own generator are applied, too."""
+    strict: bool = False
+    """Whether warnings fail."""
+    ignore: frozenset[str] = frozenset()
+    """Rules whose warnings are not reported."""
+    error: frozenset[str] = frozenset()
+    """Rules whose warnings are errors."""
+
+
+def find_settings(start: Path | None = None) -> Settings:
+    """The settings of a folder, or of the nearest folder above it that has any.
+
+    Args:
+        start: the folder; the current one if not given.
+
+    Raises:
+        SettingsError: a file cannot be read as settings.
+    """
+    here = (start or Path()).resolve()
+    for folder in (here, *here.parents):
+        for name in (SETTINGS_FILE, PROJECT_FILE):
+            file = folder / name
+            table = _table(file)
+            if table is not None:
+                return _settings(table, file, Path(os.path.relpath(folder, here)))
+    return Settings()
+
+
+def _table(file: Path) -> dict[str, Any] | None:
+    """The table of settings in a file; None if it has none."""
+    try:
+        data = file.read_bytes()
+    except OSError:  # most often there is no such file
+        return None
+    if file.name == PROJECT_FILE and b"kipgen" not in data:
+        return None
+    import tomllib  # here, since few folders have settings
+
+    try:
+        parsed = tomllib.loads(data.decode("utf-8"))
+    except ValueError as error:
+        raise SettingsError(f"{file}: is not valid TOML: {error}") from None
+    if file.name == SETTINGS_FILE:
+        return parsed
+    tool = parsed.get("tool", {})
+    table = tool.get("kipgen") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise SettingsError(f"{file}: tool.kipgen: {_shown(table)} is not a table; write [tool.kipgen]")
+    return table
+
+
+def _settings(table: Mapping[str, Any], file: Path, folder: Path) -> Settings:
+    prefix = "tool.kipgen." if file.name == PROJECT_FILE else ""
+    known = [field.name for field in fields(Settings)]
+    read: dict[str, Any] = {}
+    for key, value in table.items():
+        where = f"{file}: {prefix}{key}"
+        if key not in known:
+            hint = did_you_mean(key, known) or f"; the keys are {', '.join(known)}"
+            raise SettingsError(f"{where}: unknown key{hint}")
+        try:
+            read[key] = _READERS[key](value, folder)
+        except SettingsError as error:
+            raise SettingsError(f"{where}: {error}") from None
+    if "package" in read and len(read.get("specs", ())) != 1:
+        raise SettingsError(f"{file}: {prefix}package: is the name of one package; give specs with one folder")
+    return Settings(**read)
+
+
+def _folders(value: object, folder: Path) -> tuple[Path, ...]:
+    texts = [value] if isinstance(value, str) else _texts(value, "a folder, or a list of folders")
+    if not texts:
+        raise SettingsError('is empty; write folders of specs, as in ["specs/my_protocol"]')
+    for text in texts:
+        if not (folder / text).is_dir():
+            raise SettingsError(f"{text!r} is not a folder of specs, seen from the file's own folder")
+    return tuple(folder / text for text in texts)
+
+
+def _folder(value: object, folder: Path) -> Path:
+    return folder / _text(value, "a folder")
+
+
+def _name(value: object, _: Path) -> str:
+    from kipgen.language.names import need_package_name
+
+    name = _text(value, "a dotted name")
+    try:
+        need_package_name(name)
+    except ValueError as error:
+        raise SettingsError(str(error).partition("; ")[0]) from None
+    return name
+
+
+def _flag(value: object, _: Path) -> bool:
+    if not isinstance(value, bool):
+        raise SettingsError(f"{_shown(value)} is not valid; write true or false")
+    return value
+
+
+def _ignored(value: object, _: Path) -> frozenset[str]:
+    severities = _severities()
+    ids = _rules(value, severities)
+    for one in ids:
+        if severities[one] == "error":
+            raise SettingsError(f"{one} is an error of the language, so no code can be generated; only warnings "
+                                "and the rules of --kafka can be ignored")  # fmt: skip
+    return ids
+
+
+def _raised(value: object, _: Path) -> frozenset[str]:
+    return _rules(value, _severities())
+
+
+def _severities() -> dict[str, str | None]:
+    from kipgen.reading.rules import ALL
+
+    return {rule.id: rule.severity for rule in ALL}
+
+
+def _rules(value: object, known: Mapping[str, object]) -> frozenset[str]:
+    ids = _texts(value, "a list of rules")
+    for one in ids:
+        if one not in known:
+            raise SettingsError(f"no rule is named {one}{did_you_mean(one, known) or '; see kipgen rules --brief'}")
+    return frozenset(ids)
+
+
+def _texts(value: object, due: str) -> list[str]:
+    if not isinstance(value, list):
+        raise SettingsError(f"{_shown(value)} is not valid; write {due}")
+    return [_text(one, "text in a list") for one in value]
+
+
+def _text(value: object, due: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise SettingsError(f"{_shown(value)} is not valid; write {due}, in quotes")
+    return value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "a table"
+    return repr(value)
+
+
+_READERS: Mapping[str, Callable[[object, Path], object]] = {
+    "specs": _folders,
+    "out": _folder,
+    "package": _name,
+    "kafka": _flag,
+    "strict": _flag,
+    "ignore": _ignored,
+    "error": _raised,
+}

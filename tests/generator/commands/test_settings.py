@@ -1,0 +1,150 @@
+"""Settings in kipgen.toml and pyproject.toml: commands need no arguments then, and mistakes in them are reported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kipgen.commands.new_spec import new_specs
+from kipgen.commands.settings import Settings, SettingsError, find_settings
+from tests.support import command_line
+from tests.support.command_line import Done
+
+pytestmark = pytest.mark.same_without_kernel("no message is decoded")
+
+Call = Callable[..., Done]
+
+
+@pytest.fixture
+def call(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    def call(*arguments: object, folder: Path = project) -> Done:
+        return command_line.call(*arguments, folder=folder, monkeypatch=monkeypatch, capsys=capsys)
+
+    return call
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with one package of specs, whose response has a gap in its tags: a warning."""
+    folder = tmp_path / "project"
+    (folder / "specs/mine").mkdir(parents=True)
+    for name, text in new_specs("Foo", "request", 1000).items():
+        (folder / "specs/mine" / name).write_text(text)
+    response = folder / "specs/mine/FooResponse.json"
+    response.write_text(response.read_text().replace('"tag": 0', '"tag": 3'))
+    return folder
+
+
+PLACES = pytest.mark.parametrize(("file", "table"), [("kipgen.toml", ""), ("pyproject.toml", "[tool.kipgen]\n")])
+
+
+@PLACES
+def test_commands_need_no_arguments(file: str, table: str, project: Path, call: Call) -> None:
+    (project / file).write_text(f'{table}specs = ["specs/mine"]\nout = "src"\npackage = "my.wire"\n')
+    assert call("check").stdout.endswith("Found 1 problem in 1 file: 0 errors, 1 warning.\n")
+    assert call("generate").returncode == 0
+    assert (project / "src/my/wire/foo_request/v0.py").exists()
+    assert call("generate", "--check").returncode == 0
+
+
+def test_settings_are_found_in_the_folders_above_and_their_paths_are_the_files_own(project: Path, call: Call) -> None:
+    (project / "kipgen.toml").write_text('specs = "specs/mine"\nout = "src"\n')
+    done = call("check", folder=project / "specs")
+    assert done.stdout.startswith("../specs/mine/FooResponse.json:")
+    assert call("generate", folder=project / "specs").returncode == 0
+    assert (project / "src/mine/__init__.py").exists()
+
+
+def test_the_nearest_file_counts_and_kipgen_toml_before_pyproject_toml(project: Path) -> None:
+    (project / "pyproject.toml").write_text("[tool.kipgen]\nkafka = true\n")
+    (project / "specs/pyproject.toml").write_text("[tool.black]\n")
+    assert find_settings(project / "specs") == Settings(kafka=True)
+    (project / "kipgen.toml").write_text("strict = true\n")
+    assert find_settings(project / "specs/mine") == Settings(strict=True)
+    (project / "specs/kipgen.toml").write_text("")
+    assert find_settings(project / "specs/mine") == Settings()
+
+
+def test_rules_are_ignored_raised_or_all_warnings_fail(project: Path, call: Call) -> None:
+    settings = project / "kipgen.toml"
+    assert call("check", "specs/mine").returncode == 0
+    settings.write_text('ignore = ["tag-gap"]\n')
+    assert call("check", "specs/mine").stdout == "2 specs: no problems found.\n"
+    for text in ('error = ["tag-gap"]\n', "strict = true\n"):
+        settings.write_text(text)
+        for command in ("check", "generate"):
+            done = call(command, "specs/mine")
+            assert (done.returncode, "tag-gap: " in done.stdout) == (1, True), text
+    assert not (project / "generated").exists()
+    settings.write_text('error = ["tag-gap"]\n')
+    (found,) = json.loads(call("check", "specs/mine", "-f", "json").stdout)["problems"]
+    assert found["severity"] == "error"
+
+
+def test_the_command_line_wins(project: Path, call: Call) -> None:
+    (project / "kipgen.toml").write_text(
+        'specs = ["specs/mine"]\nout = "src"\npackage = "theirs"\nkafka = true\nstrict = true\n'
+    )
+    assert "kafka-about" in call("check").stdout
+    done = call("check", "--no-kafka", "--no-strict")
+    assert (done.returncode, "kafka-about" in done.stdout) == (0, False)
+    assert call("generate", "specs/mine", "--out", "other", "--package", "ours", "--no-strict").returncode == 0
+    assert (project / "other/ours").is_dir()
+    assert not (project / "src").exists()
+
+
+def test_new_puts_a_message_beside_the_others(project: Path, call: Call) -> None:
+    (project / "kipgen.toml").write_text('specs = ["specs/mine"]\n')
+    assert call("new", "Bar").returncode == 0
+    assert (project / "specs/mine/BarRequest.json").exists()
+
+
+WRONG = {
+    "spec = []": "spec: unknown key; did you mean specs?",
+    "colour = 1": "colour: unknown key; the keys are specs, out, package, kafka, strict, ignore, error",
+    "specs = 3": "specs: 3 is not valid; write a folder, or a list of folders",
+    "specs = [3]": "specs: 3 is not valid; write text in a list, in quotes",
+    "specs = []": 'specs: is empty; write folders of specs, as in ["specs/my_protocol"]',
+    'specs = ["missing"]': "specs: 'missing' is not a folder of specs, seen from the file's own folder",
+    "out = true": "out: true is not valid; write a folder, in quotes",
+    'kafka = "yes"': "kafka: 'yes' is not valid; write true or false",
+    "strict = [1]": "strict: a list is not valid; write true or false",
+    'specs = ["specs/mine"]\npackage = "a.class"': "package: 'a.class' cannot be imported: 'class' is a Python keyword",
+    'package = "mine"': "package: is the name of one package; give specs with one folder",
+    'ignore = ["tag-gpa"]': "ignore: no rule is named tag-gpa; did you mean tag-gap?",
+    'ignore = ["type-syntax"]': "ignore: type-syntax is an error of the language",
+    'error = "tag-gap"': "error: 'tag-gap' is not valid; write a list of rules",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRONG)
+@PLACES
+def test_mistakes_are_reported_with_file_and_key(text: str, file: str, table: str, project: Path, call: Call) -> None:
+    (project / file).write_text(table + text + "\n")
+    prefix = "tool.kipgen." if table else ""
+    for command in ("check", "generate"):
+        done = call(command, "specs/mine")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"kipgen: {project / file}: {prefix}{WRONG[text]}")
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_is_not_toml_is_reported(project: Path) -> None:
+    (project / "kipgen.toml").write_text("specs = [")
+    with pytest.raises(SettingsError, match=r"kipgen\.toml: is not valid TOML: Invalid value"):
+        find_settings(project)
+    (project / "kipgen.toml").write_bytes(b"\xff")
+    with pytest.raises(SettingsError, match=r"is not valid TOML"):
+        find_settings(project)
+    (project / "kipgen.toml").unlink()
+    (project / "pyproject.toml").write_text("[tool]\nkipgen = 3\n")
+    with pytest.raises(SettingsError, match=r"tool\.kipgen: 3 is not a table"):
+        find_settings(project)
+
+
+def test_a_project_file_of_somebody_else_is_not_read(project: Path) -> None:
+    (project / "pyproject.toml").write_text("this is not TOML")
+    assert find_settings(project) == Settings()
