@@ -67,6 +67,8 @@ def _obeys(keyword: str, rule: Any, schema: Mapping[str, Any], root: Mapping[str
             return type(value) is not int or value <= rule
         case "items":
             return type(value) is not list or all(_accepts(rule, root, one) for one in value)
+        case "contains":
+            return type(value) is not list or any(_accepts(rule, root, one) for one in value)
         case "required" | "properties" | "additionalProperties" | "propertyNames" | "minProperties":
             return type(value) is not dict or _obeys_of_objects(keyword, rule, schema, root, value)
         case _:

@@ -76,14 +76,15 @@ def one_of(words: Iterable[object]) -> str:
 
 @functools.cache
 def _schema(file: Path) -> dict[str, Any]:
-    """A JSON Schema. Its allOf are for editors: the rules say the same, and explain more."""
-    schema: dict[str, Any] = _without_conditions(json.loads(file.read_text(encoding="utf-8")))
+    """What documents are checked against: the rules say what the allOf for editors say, and explain more."""
+    schema: dict[str, Any] = without_conditions(json.loads(file.read_text(encoding="utf-8")))
     return schema
 
 
-def _without_conditions(schema: Any) -> Any:
+def without_conditions(schema: Any) -> Any:
+    """A JSON Schema, or a part of one, without what is for editors alone."""
     if isinstance(schema, dict):
-        return {name: _without_conditions(value) for name, value in schema.items() if name != "allOf"}
+        return {name: without_conditions(value) for name, value in schema.items() if name != "allOf"}
     return schema
 
 

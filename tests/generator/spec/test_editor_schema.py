@@ -66,6 +66,8 @@ OF_LAYOUTS: dict[str, tuple[str, object]] = {
     "bits": ("int8", [{"name": "Kind", "bits": 1}]),
     "presentIf": ("string", "Flag"),
     "absentIf": ("string", "Flag"),
+    "required": ("int32", True),
+    "requiredIf": ("string", "Flag"),
     "sizeOnlyWith": ("string", "Other"),
     "sorted": ("[]Inner", True),
     "sameLengthAs": ("[]int32", "Other"),

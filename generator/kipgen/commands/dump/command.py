@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kipgen.commands.console import fail
-from kipwire.tools.terminal import ERR
+from kipwire.tools.lines import print_err
 
 if TYPE_CHECKING:
     from kipgen.commands.dump.captures import Capture
@@ -123,7 +123,7 @@ def dump(
         fail(str(error))
     except KeyboardInterrupt:
         out.flush()
-        ERR.print("kipgen: interrupted")
+        print_err("kipgen: interrupted")
         sys.exit(130)
     if errors:
         sys.exit(1)

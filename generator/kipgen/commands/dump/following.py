@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from time import sleep
 
-from rich.text import Text
-
 from kipgen.commands.console import one_line
 from kipgen.commands.dump.log_files import LogFile, log_file
 from kipgen.commands.dump.logs import LogDump
 from kipgen.commands.dump.reading import LOST
 from kipwire.logs.names import segment_after
-from kipwire.tools.terminal import ERR
+from kipwire.tools.lines import print_err
 
 _PAUSE = 0.2
 """Seconds between two looks at the files."""
@@ -54,7 +52,7 @@ def _catch_up(dump: LogDump, log: _Followed, decode_as: str | None) -> bool:
         following = segment_after(log.file.path) if log.file.path.parent.is_dir() else None
         if following is None:
             log.is_gone = True
-            ERR.print(Text(f"{one_line(log.file.path)}: was removed", "yellow"))
+            print_err((f"{one_line(log.file.path)}: was removed", "yellow"))
             return True
     if following is None:
         return False
@@ -68,7 +66,7 @@ def _added(dump: LogDump, log: _Followed) -> None:
     if log.position == LOST:
         return
     if size < log.position:
-        ERR.print(Text(f"{one_line(log.file.path)}: was cut from {log.position} to {size} bytes", "yellow"))
+        print_err((f"{one_line(log.file.path)}: was cut from {log.position} to {size} bytes", "yellow"))
         log.position = size
     elif size > log.position:
         log.position = dump.part(log.file, log.position).position

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection
 
-from rich.text import Text
-
 from kipgen.commands.console import one_line
 from kipgen.commands.dump.captures import Capture, Row, rows_of
 from kipgen.commands.dump.moments import moment_text_of_ns
@@ -14,8 +12,8 @@ from kipgen.commands.dump.output import Output
 from kipwire.captures import CaptureError
 from kipwire.packets.conversation import RESPONSE
 from kipwire.records import Bounds
+from kipwire.tools.lines import print_err
 from kipwire.tools.printable import printable_line
-from kipwire.tools.terminal import ERR
 
 _NS_OF_MS = 10**6
 
@@ -40,7 +38,7 @@ def dump_capture(
                 errors += row.error is not None
     except CaptureError as error:
         out.flush()
-        ERR.print(Text.assemble(("error: ", "red"), one_line(error)))
+        print_err(("error: ", "red"), one_line(error))
         errors += 1
     return errors
 

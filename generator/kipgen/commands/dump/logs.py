@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rich.text import Text
-
 from kipgen.commands.console import one_line
 from kipgen.commands.dump.log_files import LogFile
 from kipgen.commands.dump.output import Output
@@ -15,7 +13,7 @@ from kipgen.commands.dump.summary import Summary
 from kipwire.errors import DecodeError
 from kipwire.logs.names import segment_after
 from kipwire.records import Bounds, Record, RecordBatch
-from kipwire.tools.terminal import ERR
+from kipwire.tools.lines import print_err
 from kipwire.tools.words import counted
 
 
@@ -119,13 +117,13 @@ class LogDump:
         what = f"{damage.path} at byte {damage.at}: " if damage.path else ""
         end = "" if damage.goes_on else "; the rest of the file is not read"
         text = f"batch at byte {damage.position}: {what}{damage.reason}{end}"
-        ERR.print(Text.assemble(("error: ", "red"), f"{one_line(file.path)}: {text}"))
+        print_err(("error: ", "red"), f"{one_line(file.path)}: {text}")
 
     def _report_records(self, file: LogFile, batch: RecordBatch, errors: int) -> None:
         self.errors += errors
         self.out.flush()
         text = f"batch at byte {batch.position}: {counted(errors, 'record')} of it cannot be decoded"
-        ERR.print(Text.assemble(("error: ", "red"), f"{one_line(file.path)}: {text}"))
+        print_err(("error: ", "red"), f"{one_line(file.path)}: {text}")
 
     def _say_rest(self, file: LogFile, rest: Rest) -> None:
         """Say what follows the last batch, which is damage only in a file to which nothing is added any more."""
@@ -136,4 +134,4 @@ class LogDump:
             return
         self.out.flush()
         what = "space taken in advance" if rest.is_zeros else "a batch that is not complete"
-        ERR.print(Text(f"{one_line(file.path)}: {where}: {what}", "yellow"))
+        print_err((f"{one_line(file.path)}: {where}: {what}", "yellow"))
