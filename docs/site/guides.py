@@ -20,6 +20,7 @@ ORDER = (
     "evolution",
     "compatibility",
     "inspect",
+    "dump",
     "names",
     "advise",
     "drift",
