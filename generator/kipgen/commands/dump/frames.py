@@ -67,7 +67,7 @@ def text_line(capture: Capture, row: Row) -> str:
     if row.errors:
         parts.append("errors=" + ",".join(_error_text(name, code, count) for _, code, name, count in row.errors))
     if row.error is not None:
-        parts.append(f"error={printable_line(row.error)!r}")
+        parts.append(f"error={row.error!r}")
     return " ".join(parts) + "\n"
 
 
