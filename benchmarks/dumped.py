@@ -212,11 +212,11 @@ def main() -> int:
     show([table])
     print(where)
     how = (
-        f"Medians of {options.rounds} run(s), interleaved, each in a process of its own with its start included, output "
-        "to /dev/null. The segments repeat the batches of real ones (uncompressed, gzip, snappy, lz4 and zstd). Lines are "
-        "batches, or records where they are shown; a ratio is Kafka's time divided by ours. Kafka's tool has the options "
-        "of the JVM that kafka-run-class.sh gives it. CPU is the processor time of all threads: where others use the "
-        "machine, its ratio is the fairer one."
+        f"Medians of {options.rounds} run(s), interleaved, each in a process of its own with its start included, "
+        "output to /dev/null. The segments repeat the batches of real ones (uncompressed, gzip, snappy, lz4 and zstd). "
+        "Lines are batches, or records where they are shown; a ratio is Kafka's time divided by ours. Kafka's tool has "
+        "the options of the JVM that kafka-run-class.sh gives it. CPU is the processor time of all threads: where "
+        "others use the machine, its ratio is the fairer one."
     )
     text = markdown([table], where, how, title="Results: dumps of logs", command="make bench-dump")
     RESULTS.write_text(text, encoding="utf-8")

@@ -22,6 +22,7 @@ ORDER = (
     "evolution",
     "compatibility",
     "inspect",
+    "dump",
     "names",
     "advise",
     "drift",

@@ -17,8 +17,9 @@ from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
 from kipspark.sources.segments import Segment, find_segments
-from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, batch_heads, cut, position_before
+from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, cut, position_before
 from kipspark.spark.types import struct_type
+from kipwire.logs.skimming import batch_heads
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit

@@ -67,17 +67,18 @@ def _coordinated(topic: str, record: Record) -> InternalRecord:
     if len(key) < _INT16.size:
         raise DecodeError("record", 0, "key.type", 0, f"need {_INT16.size} bytes, {only_left(len(key))}")
     (type_id,) = _INT16.unpack_from(key)
-    name = _coordinator_name(topic, type_id)
-    if name is None:
+    found = _coordinator_type(topic, type_id)
+    if found is None:
         raise DecodeError("record", 0, "key.type", 0, f"{topic} has no type {type_id}")
-    message = _class(f"{name}Key", 0).decode(key[_INT16.size :])
+    name, key_class, value_name = found
+    message = key_class.decode(key[_INT16.size :])
     value = record.value
     if value is None:
         return InternalRecord(name, type_id, message, None)
     if len(value) < _INT16.size:
-        raise DecodeError(f"{name}Value", 0, "version", 0, f"need {_INT16.size} bytes, {only_left(len(value))}")
+        raise DecodeError(value_name, 0, "version", 0, f"need {_INT16.size} bytes, {only_left(len(value))}")
     (version,) = _INT16.unpack_from(value)
-    return InternalRecord(name, type_id, message, _class(f"{name}Value", version).decode(value[_INT16.size :]))
+    return InternalRecord(name, type_id, message, _class(value_name, version).decode(value[_INT16.size :]))
 
 
 def _metadata(record: Record) -> InternalRecord:
@@ -96,9 +97,13 @@ def _metadata(record: Record) -> InternalRecord:
 
 
 @lru_cache(maxsize=256)
-def _coordinator_name(topic: str, type_id: int) -> str | None:
+def _coordinator_type(topic: str, type_id: int) -> tuple[str, type[Message], str] | None:
+    """The name of a type of record, the class of its keys, and the name of its values."""
     type_ = COORDINATORS[topic].find(type_id)
-    return None if type_ is None else type_.message.removesuffix("Key")
+    if type_ is None:
+        return None
+    name = type_.message.removesuffix("Key")
+    return name, _class(type_.message, 0), f"{name}Value"
 
 
 @lru_cache(maxsize=1024)

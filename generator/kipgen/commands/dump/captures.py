@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kipwire.captures import INDEX, PACKED, files_in, open_frames, read_index
 from kipwire.errors import KipwireError
 from kipwire.packets.capture import find_frames
-from kipwire.packets.conversation import REQUEST, RESPONSE
+from kipwire.packets.conversation import REQUEST, RESPONSE, Found
 from kipwire.packets.files import is_packets
 from kipwire.packets.frame_facts import api_name, decode_frame, error_name, facts_of
 from kipwire.packets.requests import Request
@@ -29,28 +29,11 @@ class Capture(NamedTuple):
     """The files of packets that it consists of; empty for one in kipwire's own format."""
 
 
-class Frame(NamedTuple):
-    """A frame as it was captured, or an error instead of one."""
-
-    time: int
-    """In nanoseconds since 1970-01-01 UTC."""
-    connection: int | None
-    broker: str | None
-    """Address and port; in kipwire's own format the name of the listener."""
-    client: str | None
-    """Address and port; None if they are not known."""
-    direction: str | None
-    request: Request | None
-    """The header of the request, or of the one that a response answers."""
-    data: bytes | None
-    error: str | None
-    """Why there is no frame."""
-
-
 class Row(NamedTuple):
     """A frame with what was found in it."""
 
-    frame: Frame
+    found: Found
+    """The frame as it was captured, or an error instead of one."""
     api: str | None
     latency: int | None
     """Nanoseconds from a request to its response."""
@@ -77,8 +60,8 @@ def capture_at(path: Path) -> Capture | None:
         return Capture(path, (path,)) if is_packets(file.read(4)) else None
 
 
-def frames_of(capture: Capture, ports: Collection[int]) -> Iterator[Frame]:
-    """The frames of a capture, in order.
+def frames_of(capture: Capture, ports: Collection[int]) -> Iterator[Found]:
+    """The frames of a capture, in order, and errors instead of frames that are missing.
 
     Args:
         capture: it.
@@ -88,16 +71,15 @@ def frames_of(capture: Capture, ports: Collection[int]) -> Iterator[Frame]:
         CaptureError: a file cannot be read, or is damaged.
     """
     if capture.packets:
-        for found in find_frames(capture.packets, ports):
-            yield Frame(*found[:2], found.listener, *found[3:])
+        yield from find_frames(capture.packets, ports)
         return
     index, frames_file = files_in(capture.path)
     with open_frames(frames_file) as frames:
         for entry in read_index(index):
             request = Request(entry.api_key, entry.api_version, entry.correlation_id, entry.client_id)
             direction = REQUEST if entry.is_request else RESPONSE
-            data = frames.read(entry)
-            yield Frame(entry.timestamp_ns, entry.connection, entry.listener, None, direction, request, data, None)
+            frame = frames.read(entry)
+            yield Found(entry.timestamp_ns, entry.connection, entry.listener, None, direction, request, frame, None)
 
 
 def rows_of(capture: Capture, ports: Collection[int]) -> Iterator[Row]:
@@ -107,29 +89,31 @@ def rows_of(capture: Capture, ports: Collection[int]) -> Iterator[Row]:
         CaptureError: as `frames_of`.
     """
     asked: OrderedDict[tuple[int | None, int, int], int] = OrderedDict()
-    for frame in frames_of(capture, ports):
-        request = frame.request
+    for found in frames_of(capture, ports):
+        request = found.request
         latency = None
         if request is not None:
-            key = frame.connection, request.api_key, request.correlation_id
-            if frame.direction == REQUEST:
-                asked[key] = frame.time
+            key = found.connection, request.api_key, request.correlation_id
+            if found.direction == REQUEST:
+                asked[key] = found.time
                 if len(asked) > _MOST_OPEN:
                     asked.popitem(last=False)
             else:
                 started = asked.pop(key, None)
-                latency = None if started is None else frame.time - started
-        yield _row(frame, latency)
+                latency = None if started is None else found.time - started
+        yield _row(found, latency)
 
 
-def _row(frame: Frame, latency: int | None) -> Row:
-    request, data = frame.request, frame.data
+def _row(found: Found, latency: int | None) -> Row:
+    request = found.request
     api = None if request is None else api_name(request.api_key)
-    if request is None or data is None or frame.direction is None:
-        return Row(frame, api, latency, [], frame.error)
+    if request is None or found.frame is None or found.direction is None:
+        return Row(found, api, latency, [], found.error)
     try:
-        body = decode_frame(registry_of(KAFKA_PACKAGE), frame.direction, request.api_key, request.api_version, data)
+        body = decode_frame(
+            registry_of(KAFKA_PACKAGE), found.direction, request.api_key, request.api_version, found.frame
+        )
     except KipwireError as error:
-        return Row(frame, api, latency, [], str(error))
+        return Row(found, api, latency, [], str(error))
     codes = facts_of(body).error_codes.items()
-    return Row(frame, api, latency, [(path, code, error_name(code), count) for (path, code), count in codes], None)
+    return Row(found, api, latency, [(path, code, error_name(code), count) for (path, code), count in codes], None)

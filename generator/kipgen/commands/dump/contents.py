@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from kipgen.commands.dump.json_text import JsonText
 from kipwire.description.json_form import decoded_to_json
 from kipwire.errors import DecodeError, KipwireError
 from kipwire.logs.internal import internal_record
@@ -24,38 +25,45 @@ class Content(NamedTuple):
     """Such as `COMMIT`, `OffsetCommit` or `TopicRecord`; `UNKNOWN` for a control record of a later type."""
     type_id: int
     """Its number in the record."""
-    key: Any
-    """As data for `json.dumps`, as is the value; None if there is none."""
-    value: Any
+    key: str | None
+    """As JSON text, as is the value; None if there are no keys."""
+    value: str
     version: int | None
     """That of the value; None without one."""
 
 
-def content_of(record: Record, internal: str | None, *, is_control: bool) -> Content | None:
+def content_of(record: Record, internal: str | None, text: JsonText, *, is_control: bool) -> Content | None:
     """What a record says; None if it has a meaning only for the users of its topic.
+
+    Args:
+        record: it.
+        internal: the internal topic that it is of, if any.
+        text: makes the texts.
+        is_control: whether it is of a control batch.
 
     Raises:
         KipwireError: it is not what it should be, or of a type or version that Kafka 4.4 does not know.
     """
     if is_control:
         control = control_record(record)
-        return Content(control.type, control.type_id, None, *_value(control.value))
+        return Content(control.type, control.type_id, None, *_value(control.value, text))
     if internal is None:
         return None
     found = internal_record(internal, record)
-    key = None if found.key is None else decoded_to_json(found.key)
-    return Content(found.type, found.type_id, key, *_value(found.value))
+    key = None if found.key is None else text.of(found.key)
+    return Content(found.type, found.type_id, key, *_value(found.value, text))
 
 
-def _value(message: Message | None) -> tuple[Any, int | None]:
+def _value(message: Message | None, text: JsonText) -> tuple[str, int | None]:
     if message is None:
-        return None, None
-    value = decoded_to_json(message)
-    if message.NAME == "GroupMetadataValue" and value["protocolType"] == _CONSUMER:
+        return "null", None
+    if message.NAME == "GroupMetadataValue" and message.protocol_type == _CONSUMER:  # type: ignore[attr-defined]
+        value = decoded_to_json(message)
         for member, shown in zip(message.members, value["members"], strict=True):  # type: ignore[attr-defined]
             for name, protocol in _EMBEDDED.items():
                 shown[name] = _embedded(getattr(member, name), protocol, shown[name])
-    return value, message.VERSION
+        return text.any(value), message.VERSION
+    return text.of(message), message.VERSION
 
 
 def _embedded(data: bytes, name: str, otherwise: object) -> object:

@@ -45,54 +45,54 @@ def dump_capture(
 
 def text_line(capture: Capture, row: Row) -> str:
     """The line of a frame for people."""
-    frame = row.frame
-    client = frame.client or f"connection-{frame.connection}"
-    broker = frame.broker or "broker"
-    ends = (broker, client) if frame.direction == RESPONSE else (client, broker)
-    parts = [moment_text_of_ns(frame.time)]
-    if frame.connection is not None:
+    found = row.found
+    client = found.client or f"connection-{found.connection}"
+    broker = found.listener or "broker"
+    ends = (broker, client) if found.direction == RESPONSE else (client, broker)
+    parts = [moment_text_of_ns(found.time)]
+    if found.connection is not None:
         parts.append(printable_line(f"{ends[0]} > {ends[1]}"))
-    if frame.request is not None:
-        parts.append(f"{row.api} v{frame.request.api_version} {frame.direction} id={frame.request.correlation_id}")
-    elif frame.direction is not None:
-        parts.append(frame.direction)
-    if frame.data is not None:
-        parts.append(f"size={len(frame.data)}")
-    if frame.request is not None and frame.request.client_id is not None and frame.direction != RESPONSE:
-        parts.append(f"client={frame.request.client_id!r}")
+    if found.request is not None:
+        parts.append(f"{row.api} v{found.request.api_version} {found.direction} id={found.request.correlation_id}")
+    elif found.direction is not None:
+        parts.append(found.direction)
+    if found.frame is not None:
+        parts.append(f"size={len(found.frame)}")
+    if found.request is not None and found.request.client_id is not None and found.direction != RESPONSE:
+        parts.append(f"client={found.request.client_id!r}")
     if row.latency is not None:
         parts.append(f"latency={row.latency / _NS_OF_MS:.3f}ms")
     if row.errors:
         parts.append("errors=" + ",".join(_error_text(name, code, count) for _, code, name, count in row.errors))
     if row.error is not None:
-        parts.append(f"error={printable_line(row.error)!r}")
+        parts.append(f"error={row.error!r}")
     return " ".join(parts) + "\n"
 
 
 def json_line(capture: Capture, row: Row) -> str:
     """The object of a frame for programs."""
-    frame, request = row.frame, row.frame.request
-    found = {
+    found, request = row.found, row.found.request
+    shown = {
         "type": "frame" if request is not None else "error",
         "capture": str(capture.path),
-        "timestamp_ns": frame.time,
-        "connection": frame.connection,
-        "client": frame.client,
-        "broker": frame.broker,
-        "direction": frame.direction,
+        "timestamp_ns": found.time,
+        "connection": found.connection,
+        "client": found.client,
+        "broker": found.listener,
+        "direction": found.direction,
         "api": row.api,
         "api_key": request.api_key if request else None,
         "api_version": request.api_version if request else None,
         "correlation_id": request.correlation_id if request else None,
         "client_id": request.client_id if request else None,
-        "size": None if frame.data is None else len(frame.data),
+        "size": None if found.frame is None else len(found.frame),
         "latency_ns": row.latency,
         "error_codes": [
             {"path": path, "code": code, "error": name, "count": count} for path, code, name, count in row.errors
         ],
         "error": row.error,
     }
-    return json.dumps(found, separators=(",", ":")) + "\n"
+    return json.dumps(shown, separators=(",", ":")) + "\n"
 
 
 def _error_text(name: str | None, code: int, count: int) -> str:
@@ -101,7 +101,7 @@ def _error_text(name: str | None, code: int, count: int) -> str:
 
 
 def _is_wanted(row: Row, bounds: Bounds) -> bool:
-    time = row.frame.time // _NS_OF_MS
+    time = row.found.time // _NS_OF_MS
     return (bounds.first_timestamp is None or time >= bounds.first_timestamp) and (
         bounds.end_timestamp is None or time < bounds.end_timestamp
     )

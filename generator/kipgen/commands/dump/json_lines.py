@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from kipgen.commands.dump.contents import content_of
+from kipgen.commands.dump.json_text import JsonText
 from kipgen.commands.dump.log_files import LogFile
 from kipgen.commands.dump.reading import Damage
 from kipgen.commands.dump.summary import Summary
 from kipwire.errors import KipwireError
 from kipwire.records import Record, RecordBatch
 
-_compact = json.JSONEncoder(separators=(",", ":")).encode
+_texts = JsonText(ascii=True)
+_compact = _texts.any
 
 
 class JsonLines:
@@ -77,15 +78,15 @@ class JsonLines:
             content = None
             if is_decoded:
                 try:
-                    content = content_of(record, self._internal, is_control=batch.is_control)
+                    content = content_of(record, self._internal, _texts, is_control=batch.is_control)
                 except KipwireError as error:
                     errors += 1
                     said = f',"error":{_compact(str(error))}}}\n'
             if content is None:
                 pair = f'"key":{_bytes(key)},"value":{_bytes(value)}'
             else:
-                pair = f'"key":{_compact(content.key)},"value":{_compact(content.value)}'
-                version = _compact(content.version)
+                pair = f'"key":{content.key or "null"},"value":{content.value}'
+                version = "null" if content.version is None else content.version
                 said = f',"record_type":"{content.type}","record_type_id":{content.type_id},"version":{version}}}\n'
             lines.append(
                 f'{head}{record.offset},"timestamp":{record.timestamp},"sequence":{batch.sequence(record)},'

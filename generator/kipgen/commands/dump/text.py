@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from kipgen.commands.dump.contents import Content, content_of
+from kipgen.commands.dump.json_text import JsonText
 from kipgen.commands.dump.log_files import LogFile
 from kipgen.commands.dump.moments import NONE, moment_text
 from kipgen.commands.dump.reading import Damage
@@ -15,7 +14,7 @@ from kipwire.records.model import Header
 from kipwire.tools.printable import printable_line
 from kipwire.tools.words import counted
 
-_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_texts = JsonText(ascii=False)
 
 
 class TextLines:
@@ -88,10 +87,10 @@ class TextLines:
         lines, errors = [], 0
         for record in records:
             try:
-                content = content_of(record, self._internal, is_control=batch.is_control)
+                content = content_of(record, self._internal, _texts, is_control=batch.is_control)
             except KipwireError as error:
                 errors += 1
-                lines.append(f"{_record(record)[:-1]} error={printable_line(str(error))!r}\n")
+                lines.append(f"{_record(record)[:-1]} error={str(error)!r}\n")
                 continue
             lines.append(_record(record) if content is None else _said(record, content))
         return "".join(lines), errors
@@ -129,11 +128,11 @@ def _record(record: Record) -> str:
 def _said(record: Record, content: Content) -> str:
     """The line of a record that was decoded."""
     version = "" if content.version is None else f" v{content.version}"
-    key = "" if content.key is None else f" key={_json(content.key)}"
+    key = "" if content.key is None else f" key={_safe(content.key)}"
     headers = _headers(record.headers) if record.headers else ""
     return (
         f"  offset={record.offset} time={moment_text(record.timestamp)}{headers} {content.type}{version}{key} "
-        f"value={_json(content.value)}\n"
+        f"value={_safe(content.value)}\n"
     )
 
 
@@ -152,8 +151,7 @@ def _bytes(data: bytes | None) -> str:
         return repr(data)
 
 
-def _json(value: object) -> str:
-    text = _compact.encode(value)
+def _safe(text: str) -> str:
     return text if text.isprintable() else printable_line(text)
 
 
