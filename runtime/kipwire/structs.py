@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
+from kipwire import presentation
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import uuid
@@ -354,11 +356,9 @@ class Struct:
             return False
         return not self.FLEXIBLE or (self._unknown_tagged_fields or {}) == (other._unknown_tagged_fields or {})
 
-    def __repr__(self) -> str:
-        values = [f"{field.name}={getattr(self, field.name)!r}" for field in self.ATTRIBUTES]
-        if self.FLEXIBLE and self._unknown_tagged_fields:
-            values.append(f"unknown_tagged_fields={self._unknown_tagged_fields!r}")
-        return f"{type(self).__name__}({', '.join(values)})"
+    __repr__ = presentation.one_line
+    __rich_repr__ = presentation.shown_values
+    _repr_pretty_ = presentation.pretty
 
     def __replace__(self, **changes: Any) -> Self:
         """A copy with other values, for `copy.replace`."""

@@ -1,0 +1,61 @@
+"""How structs are shown: by `repr` on one line, by pprint, rich, IPython and hypothesis on several."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Struct = Any  # of kipwire.structs, which imports this module
+
+_INDENT = 4
+
+
+def shown_values(struct: Struct) -> Iterator[tuple[str, object]]:
+    """What is shown of a struct, by name: its attributes, then its unknown tagged fields if it has any."""
+    for field in struct.ATTRIBUTES:
+        yield field.name, getattr(struct, field.name)
+    if struct.FLEXIBLE and struct._unknown_tagged_fields:
+        yield "unknown_tagged_fields", struct._unknown_tagged_fields
+
+
+def one_line(struct: Struct) -> str:
+    """The struct as a call of its class."""
+    if "pprint" in sys.modules:  # which asks for this text before it looks for a way to print several lines
+        _register(sys.modules["pprint"])
+    values = [f"{name}={value!r}" for name, value in shown_values(struct)]
+    return f"{type(struct).__name__}({', '.join(values)})"
+
+
+def pretty(struct: Struct, printer: Any, cycle: bool) -> None:
+    """Print a struct with a printer of IPython, or with that of hypothesis."""
+    printer.begin_group(_INDENT, f"{type(struct).__name__}(")
+    for number, (key, value) in enumerate(shown_values(struct)):
+        printer.text("," if number else "")
+        printer.breakable(" " if number else "")
+        printer.text(f"{key}=")
+        printer.pretty(value)
+    printer.indentation -= _INDENT
+    printer.breakable("")
+    printer.end_group(0, ")")
+
+
+def _register(pprint: Any) -> None:
+    """Make pprint show structs as it shows dataclasses; without what it has for that it prints one line."""
+    known = getattr(pprint.PrettyPrinter, "_dispatch", None)
+    if known is not None and hasattr(pprint.PrettyPrinter, "_format_namespace_items"):
+        known.setdefault(one_line, _pprint)
+
+
+def _pprint(
+    printer: Any, struct: Struct, stream: Any, indent: int, allowance: int, context: object, level: int
+) -> None:
+    """Print a struct that is too long for one line, as a method of pprint's printer."""
+    name = type(struct).__name__
+    stream.write(f"{name}(")
+    items = list(shown_values(struct))
+    printer._format_namespace_items(items, stream, indent + len(name) + 1, allowance, context, level)
+    stream.write(")")
