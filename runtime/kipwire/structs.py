@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
-from kipwire import presentation
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import uuid
+    from types import ModuleType
 
     from kipwire.enums import NamedNumber
 
@@ -101,35 +100,11 @@ class _DeclaredTags:
 class Field:
     """One item of a struct in one version: a value or, in record formats, something computed."""
 
-    __slots__ = (
-        "_compact",
-        "absent_if",
-        "algorithm",
-        "array",
-        "bit",
-        "bits",
-        "default",
-        "element",
-        "encoding",
-        "entity_type",
-        "ignorable",
-        "map_key",
-        "name",
-        "nullable",
-        "owner",
-        "prefix",
-        "present_if",
-        "role",
-        "same_length_as",
-        "size_only_with",
-        "sized",
-        "sorted_by",
-        "spec_name",
-        "start",
-        "struct",
-        "tag",
-        "type",
-    )
+    __slots__ = tuple("""
+        _compact absent_if algorithm array bit bits default element encoding entity_type ignorable map_key
+        name nullable owner prefix present_if role same_length_as size_only_with sized sorted_by spec_name
+        start struct tag type
+        """.split())
 
     def __init__(
         self,
@@ -296,6 +271,12 @@ def slots_of(fields: tuple[Field, ...]) -> tuple[str, ...]:
     return tuple([field.slot for field in fields if field.role == "value"])
 
 
+def _presentation() -> ModuleType:
+    from kipwire.tools import presentation  # here, since few programs show messages
+
+    return presentation
+
+
 class Struct:
     """A struct of one message in one version. Generated classes add the attributes, `__init__` and the codec."""
 
@@ -356,9 +337,16 @@ class Struct:
             return False
         return not self.FLEXIBLE or (self._unknown_tagged_fields or {}) == (other._unknown_tagged_fields or {})
 
-    __repr__ = presentation.one_line
-    __rich_repr__ = presentation.shown_values
-    _repr_pretty_ = presentation.pretty
+    def __repr__(self) -> str:
+        text: str = _presentation().one_line(self)
+        return text
+
+    def __rich_repr__(self) -> Iterable[tuple[str, object]]:
+        values: Iterable[tuple[str, object]] = _presentation().shown_values(self)
+        return values
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        _presentation().pretty(self, printer)
 
     def __replace__(self, **changes: Any) -> Self:
         """A copy with other values, for `copy.replace`."""

@@ -45,6 +45,17 @@ def test_pprint_keeps_what_fits_on_one_line() -> None:
     assert pprint.pformat(HeartbeatRequest(), width=200) == repr(HeartbeatRequest())
 
 
+class Own(HeartbeatRequest):
+    """A class with a text of its own."""
+
+    def __repr__(self) -> str:
+        return f"own{super().__repr__()}"
+
+
+def test_a_text_of_ones_own_is_kept() -> None:
+    assert pprint.pformat(Own(), width=20).startswith("ownOwn(group_id=")
+
+
 def test_unknown_tagged_fields_are_shown() -> None:
     one = message()
     one.unknown_tagged_fields[7] = b"x"

@@ -80,7 +80,7 @@ def _schema(file: Path) -> dict[str, Any]:
     return schema
 
 
-def _errors(schema: Path, instance: object) -> Iterable[Any]:
+def _errors(schema: Path, instance: Any) -> Iterable[Any]:
     """The errors of jsonschema."""
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # here, as it is slow to import
 

@@ -31,7 +31,7 @@ from kipwire.structs import Struct
 from kipwire.types import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -259,13 +259,17 @@ def _arrays(field: Field, long: bool) -> SearchStrategy[list[Any]]:
         return short
     # Made of few elements over and over, as the elements matter less than their number.
     few = st.lists(_elements(field, long=False), min_size=1, max_size=2)
-    return _mostly(short, _repeated(few, st.sampled_from((*_SMALL, *_LONG_COUNTS))), one_in=16)
+    return _mostly(short, _repetitions(few, st.sampled_from((*_SMALL, *_LONG_COUNTS))), one_in=16)
 
 
 @st.composite
-def _repeated(draw: DrawFn, few: SearchStrategy[list[Any]], counts: SearchStrategy[int]) -> list[Any]:
-    elements = draw(few)
-    return [_copied(element) for element in islice(cycle(elements), draw(counts))]
+def _repetitions(draw: DrawFn, few: SearchStrategy[list[Any]], counts: SearchStrategy[int]) -> list[Any]:
+    """Not `builds`, as in `_structs`."""
+    return _repeated(draw(few), draw(counts))
+
+
+def _repeated(few: Sequence[Any], count: int) -> list[Any]:
+    return [_copied(element) for element in islice(cycle(few), count)]
 
 
 def _copied(value: Any) -> Any:

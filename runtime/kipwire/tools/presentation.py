@@ -1,4 +1,4 @@
-"""How structs are shown: by `repr` on one line, by pprint, rich, IPython and hypothesis on several."""
+"""How structs are shown: by `repr` on one line; by pprint, rich, IPython and hypothesis on several."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     Struct = Any  # of kipwire.structs, which imports this module
 
 _INDENT = 4
+_OF_STRUCTS = "kipwire.structs"
+_NEEDED = "_format_namespace_items"
 
 
 def shown_values(struct: Struct) -> Iterator[tuple[str, object]]:
@@ -25,12 +27,12 @@ def shown_values(struct: Struct) -> Iterator[tuple[str, object]]:
 def one_line(struct: Struct) -> str:
     """The struct as a call of its class."""
     if "pprint" in sys.modules:  # which asks for this text before it looks for a way to print several lines
-        _register(sys.modules["pprint"])
+        _register(sys.modules["pprint"], type(struct))
     values = [f"{name}={value!r}" for name, value in shown_values(struct)]
     return f"{type(struct).__name__}({', '.join(values)})"
 
 
-def pretty(struct: Struct, printer: Any, cycle: bool) -> None:
+def pretty(struct: Struct, printer: Any) -> None:
     """Print a struct with a printer of IPython, or with that of hypothesis."""
     printer.begin_group(_INDENT, f"{type(struct).__name__}(")
     for number, (key, value) in enumerate(shown_values(struct)):
@@ -43,11 +45,12 @@ def pretty(struct: Struct, printer: Any, cycle: bool) -> None:
     printer.end_group(0, ")")
 
 
-def _register(pprint: Any) -> None:
+def _register(pprint: Any, cls: type) -> None:
     """Make pprint show structs as it shows dataclasses; without what it has for that it prints one line."""
     known = getattr(pprint.PrettyPrinter, "_dispatch", None)
-    if known is not None and hasattr(pprint.PrettyPrinter, "_format_namespace_items"):
-        known.setdefault(one_line, _pprint)
+    # A class with a text of its own is shown by that text.
+    if known is not None and cls.__repr__.__module__ == _OF_STRUCTS and hasattr(pprint.PrettyPrinter, _NEEDED):
+        known.setdefault(cls.__repr__, _pprint)
 
 
 def _pprint(
