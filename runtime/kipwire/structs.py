@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import uuid
-    from types import ModuleType
 
     from kipwire.enums import NamedNumber
 
@@ -100,11 +99,35 @@ class _DeclaredTags:
 class Field:
     """One item of a struct in one version: a value or, in record formats, something computed."""
 
-    __slots__ = tuple("""
-        _compact absent_if algorithm array bit bits default element encoding entity_type ignorable map_key
-        name nullable owner prefix present_if role same_length_as size_only_with sized sorted_by spec_name
-        start struct tag type
-        """.split())
+    __slots__ = (
+        "_compact",
+        "absent_if",
+        "algorithm",
+        "array",
+        "bit",
+        "bits",
+        "default",
+        "element",
+        "encoding",
+        "entity_type",
+        "ignorable",
+        "map_key",
+        "name",
+        "nullable",
+        "owner",
+        "prefix",
+        "present_if",
+        "role",
+        "same_length_as",
+        "size_only_with",
+        "sized",
+        "sorted_by",
+        "spec_name",
+        "start",
+        "struct",
+        "tag",
+        "type",
+    )
 
     def __init__(
         self,
@@ -271,7 +294,7 @@ def slots_of(fields: tuple[Field, ...]) -> tuple[str, ...]:
     return tuple([field.slot for field in fields if field.role == "value"])
 
 
-def _presentation() -> ModuleType:
+def _presentation() -> Any:
     from kipwire.tools import presentation  # here, since few programs show messages
 
     return presentation
