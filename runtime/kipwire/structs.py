@@ -241,6 +241,12 @@ def slots_of(fields: tuple[Field, ...]) -> tuple[str, ...]:
     return tuple([field.slot for field in fields if field.role == "value"])
 
 
+def _presentation() -> Any:
+    from kipwire.tools import presentation  # here, since few programs show messages
+
+    return presentation
+
+
 class Struct:
     """A struct of one message in one version. Generated classes add the attributes, `__init__` and the codec."""
 
@@ -304,12 +310,15 @@ class Struct:
         return not self.FLEXIBLE or (self._unknown_tagged_fields or {}) == (other._unknown_tagged_fields or {})
 
     def __repr__(self) -> str:
-        from kipwire.enums import literals
+        text: str = _presentation().one_line(self)
+        return text
 
-        texts = {field.name: repr(getattr(self, field.name)) for field in self.ATTRIBUTES} | literals(self)
-        if self.FLEXIBLE and self._unknown_tagged_fields:
-            texts["unknown_tagged_fields"] = repr(self._unknown_tagged_fields)
-        return f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in texts.items())})"
+    def __rich_repr__(self) -> Iterable[tuple[str, object]]:
+        values: Iterable[tuple[str, object]] = _presentation().shown_values(self)
+        return values
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        _presentation().pretty(self, printer)
 
     def __replace__(self, **changes: Any) -> Self:
         """A copy with other values, for `copy.replace`."""

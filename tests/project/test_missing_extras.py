@@ -36,7 +36,7 @@ def command(program: str, *arguments: str) -> str:
 
 
 def missing(program: str, library: str, extra: str) -> str:
-    return f'{program}: {program} needs {library}, which is not installed: pip install "kipwire[{extra}]"'
+    return f'{program}: needs {library}, which is not installed: pip install "kipwire[{extra}]"'
 
 
 @pytest.mark.parametrize(

@@ -148,8 +148,10 @@ def taken_api_keys(folder: Path, type_: str) -> dict[int, str]:
     pair = _ENDINGS.get(type_)
     taken: dict[int, str] = {}
     for one in read_files(folder)[0]:
-        message = one.draft.message if one.draft is not None else None
-        if message is None or message.api_key is None or "apiKey" in one.draft.part.broken:
+        if one.draft is None or "apiKey" in one.draft.part.broken:
+            continue
+        message = one.draft.message
+        if message.api_key is None:
             continue
         if message.type == type_ or (pair is not None and _ENDINGS.get(message.type) == pair):
             taken.setdefault(message.api_key, message.name)

@@ -89,7 +89,7 @@ def _obeys_of_objects(
         case "propertyNames":
             return all(_accepts(rule, root, name) for name in value)
         case _:
-            return len(value) >= rule
+            return len(value) >= int(rule)
 
 
 def _is_same(value: object, one: object) -> bool:

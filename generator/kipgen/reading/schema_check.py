@@ -88,7 +88,7 @@ def without_conditions(schema: Any) -> Any:
     return schema
 
 
-def _errors(schema: Path, instance: object) -> Iterable[Any]:
+def _errors(schema: Path, instance: Any) -> Iterable[Any]:
     """The errors of jsonschema."""
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # here, as it is slow to import
 

@@ -47,7 +47,8 @@ T = TypeVar("T")
 _EDGES = sorted(
     {edge for bit in range(65) for edge in (1 << bit, (1 << bit) - 1, -(1 << bit), -(1 << bit) - 1)}, key=abs
 )
-_TEXTS = ("", "a", "topic-1", "é", "日本語", "\U0001d11e", "\0", "\x7f\x80", "\uffff", "null")
+# The short ones first, to which others shrink.
+_TEXTS = ("", "a", "é", "\0", "\uffff", "\U0001d11e", "aa", "\x7f\x80", "日本語", "null", "topic-1")
 _FLOATS = (0.0, -0.0, 1.0, float("inf"), float("-inf"), float("nan"), 5e-324, 1.7976931348623157e308)
 _NANS = tuple(struct.unpack(">d", bytes.fromhex(bits))[0] for bits in ("7ff8000000000001", "fff8000000000000"))
 _UUIDS = (uuid.UUID(int=0), uuid.UUID(int=1), uuid.UUID(int=2**128 - 1))
@@ -55,6 +56,8 @@ _LONG_SIZES = (126, 127, 128, 129, 300, 16382, 16383, 16384, MAX_STRING)
 """Bytes: around those where a compact length grows by a byte."""
 _LONG_COUNTS = (126, 127, 128, 129)
 """Elements, likewise."""
+_SMALL = (2, 3, 4)
+"""Sizes and counts to which long values shrink where short ones are all that a failure needs."""
 _FAULTY_BYTES = tuple(bytes.fromhex(text) for text in ("ff", "80", "7f", "00", "01", "8000", "ffffffff", "7fffffff"))
 
 
@@ -100,13 +103,17 @@ def _structs(cls: type[Struct], long: bool) -> SearchStrategy[Struct]:
     tagged = {field.name: field_values(field, long=long) for field in cls.ATTRIBUTES if field.tag is not None}
     unknown = _mostly(st.just({}), unknown_tagged_fields(cls), one_in=4) if cls.FLEXIBLE else st.just({})
 
-    def make(values: dict[str, Any], unknown: dict[int, bytes]) -> Struct:
-        item = cls(**arranged(cls, values))
-        if unknown:
-            item.unknown_tagged_fields = unknown  # type: ignore[attr-defined]
+    values = st.fixed_dictionaries(positional, optional=tagged)
+
+    # Not `builds`, which would show what was drawn, not the struct that was made of it.
+    @st.composite
+    def struct(draw: DrawFn) -> Struct:
+        item = cls(**arranged(cls, draw(values)))
+        if unknown_fields := draw(unknown):
+            item.unknown_tagged_fields = unknown_fields  # type: ignore[attr-defined]
         return item
 
-    return st.builds(make, st.fixed_dictionaries(positional, optional=tagged), unknown)
+    return struct()
 
 
 def _has_room(cls: type[Struct], field: Field) -> bool:
@@ -252,7 +259,13 @@ def _arrays(field: Field, long: bool) -> SearchStrategy[list[Any]]:
         return short
     # Made of few elements over and over, as the elements matter less than their number.
     few = st.lists(_elements(field, long=False), min_size=1, max_size=2)
-    return _mostly(short, st.builds(_repeated, few, st.sampled_from(_LONG_COUNTS)), one_in=24)
+    return _mostly(short, _repetitions(few, st.sampled_from((*_SMALL, *_LONG_COUNTS))), one_in=16)
+
+
+@st.composite
+def _repetitions(draw: DrawFn, few: SearchStrategy[list[Any]], counts: SearchStrategy[int]) -> list[Any]:
+    """Not `builds`, as in `_structs`."""
+    return _repeated(draw(few), draw(counts))
 
 
 def _repeated(few: Sequence[Any], count: int) -> list[Any]:
@@ -283,14 +296,15 @@ def _integers(lowest: int, highest: int) -> SearchStrategy[int]:
 @lru_cache
 def _texts(long: bool) -> SearchStrategy[str]:
     short = st.sampled_from(_TEXTS) | st.text(st.characters(codec="utf-8"), max_size=6)
-    texts = [("é" * size)[: size // 2] + "a" * (size % 2) for size in _LONG_SIZES]
-    return _mostly(short, st.sampled_from(texts), one_in=24) if long else short
+    texts = [("é" * size)[: size // 2] + "a" * (size % 2) for size in (*_SMALL, *_LONG_SIZES)]
+    return _mostly(short, st.sampled_from(texts), one_in=18) if long else short
 
 
 @lru_cache
 def _blobs(*, long: bool) -> SearchStrategy[bytes]:
     short = st.binary(max_size=6)
-    return _mostly(short, st.sampled_from([b"\xff" * size for size in _LONG_SIZES]), one_in=24) if long else short
+    blobs = [b"\xff" * size for size in (*_SMALL, *_LONG_SIZES)]
+    return _mostly(short, st.sampled_from(blobs), one_in=18) if long else short
 
 
 @st.composite

@@ -54,7 +54,7 @@ def run_with_extra(program: str, extra: str, module: str) -> None:
     try:
         import_module(module).main()
     except ImportError as error:
-        missing = error if isinstance(error, MissingExtraError) else explained(f"{program} needs", extra, error)
+        missing = error if isinstance(error, MissingExtraError) else explained("needs", extra, error)
         if missing is None:
             raise
         sys.stderr.write(f"{program}: {missing}\n")

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -66,7 +67,7 @@ def damaged(value: object, choice: random.Random) -> object:
     if not isinstance(value, dict | list) or not value or choice.random() < 0.2:
         return choice.choice([None, True, 1, -1, 2**40, 1.0, "", "x", "0+", "none", "request", [], {}, ["x"], {"a": 1}])
     copy = value.copy()
-    key = choice.choice(list(copy) if isinstance(copy, dict) else range(len(copy)))  # type: ignore[arg-type]
+    key = choice.choice(list(copy) if isinstance(copy, dict) else range(len(copy)))
     action = choice.random()
     if action < 0.15:
         del copy[key]
@@ -85,10 +86,11 @@ def test_what_is_accepted_quickly_is_what_jsonschema_accepts(name: str) -> None:
     quick = 0
     for document in documents():
         for value in (document, *(damaged(document, choice) for _ in range(3))):
+            full_verdict = full.is_valid(cast(Any, value))
             accepted = surely_accepts(schema, value)
             quick += accepted
             if accepted or "1.0" not in json.dumps(value):
-                assert accepted == full.is_valid(value), value
+                assert accepted == full_verdict, value
     assert quick > (200 if name == schema_path().name else 5)
 
 

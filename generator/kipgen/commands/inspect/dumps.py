@@ -110,7 +110,7 @@ def _rows(text: str, read: Callable[[str], tuple[str, bytes] | None]) -> Iterato
 
 
 def _joined(rows: list[_Row], base: int) -> bytes | None:
-    """The bytes of all rows, if each offset is where its bytes are; `*` stands for rows like the one before it."""
+    """The bytes of all rows, if each offset is where its bytes are; `*` means rows like the one before it."""
     parts: list[bytes] = []
     size = 0
     for number, row in enumerate(rows):
@@ -125,7 +125,7 @@ def _joined(rows: list[_Row], base: int) -> bytes | None:
                 return None
             parts.append(again * count)
             size = offset
-        is_padding = not row.data and size == offset + 1  # words of two bytes, of which the last is half a one
+        is_padding = not row.data and size == offset + 1  # words of two bytes, of which only half of the last is data
         if offset != size and not is_padding:
             return None
         parts.append(row.data)
@@ -146,7 +146,7 @@ def read_base64(text: str) -> Taken | None:
 
 
 def capture_form(data: bytes) -> str:
-    """The kind of a packet capture; empty if the bytes are none."""
+    """The kind of a packet capture; empty if the bytes are something else."""
     if data[:4] == b"\x0a\x0d\x0d\x0a" and data[8:12] in (b"\x1a\x2b\x3c\x4d", b"\x4d\x3c\x2b\x1a"):
         return "pcapng"
     is_pcap = data[:4] in (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1")

@@ -34,8 +34,8 @@ def print_problems(problems: Iterable[Problem], to: Print, texts: Mapping[str, b
 
 def _headline(problem: Problem) -> tuple[Part, ...]:
     """The text of a problem, with what the eye looks for in colour."""
-    severity = [("warning", "yellow"), ": "] if problem.severity == "warning" else []
-    subject = [(printable_line(problem.path), "bold"), ": "] if problem.path else []
+    severity: tuple[Part, ...] = (("warning", "yellow"), ": ") if problem.severity == "warning" else ()
+    subject: tuple[Part, ...] = ((printable_line(problem.path), "bold"), ": ") if problem.path else ()
     rule = (problem.rule, _COLOURS[problem.severity])
     return f"{printable_line(str(problem.location))}: ", *severity, *subject, rule, f": {printable_line(problem.text)}"
 

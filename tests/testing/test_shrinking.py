@@ -1,0 +1,52 @@
+"""Failing examples of `kipwire.testing` become as small as they can, and are shown as constructors to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from uuid import UUID
+
+import pytest
+from hypothesis import Phase, find, given, seed, settings
+
+from kafka_messages.delete_topics_request.v4 import DeleteTopicsRequest
+from kafka_messages.fetch_snapshot_request.v0 import FetchSnapshotRequest
+from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequestTopic
+from kipwire.messages import Message
+from kipwire.testing import messages
+
+pytestmark = pytest.mark.same_without_kernel("nothing is decoded")
+
+SMALLEST: dict[str, tuple[type[Message], Callable[..., object], Callable[..., int], int]] = {
+    "structs": (MetadataRequest, lambda one: one.topics, len, 2),
+    "strings": (DeleteTopicsRequest, lambda one: one.topic_names, len, 2),
+    "text": (FetchSnapshotRequest, lambda one: one.cluster_id, len, 2),
+    "long arrays": (DeleteTopicsRequest, lambda one: one.topic_names, len, 126),
+}
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+@pytest.mark.parametrize("number", range(3))
+def test_examples_are_as_small_as_the_failure_needs(name: str, number: int) -> None:
+    cls, value, size, needed = SMALLEST[name]
+    small = settings(database=None, max_examples=2000, deadline=None, phases=(Phase.generate, Phase.shrink))
+    found = find(messages(cls), lambda one: size(value(one) or ()) >= needed, settings=small, random=Random(number))
+    assert size(value(found)) == needed
+
+
+def test_a_failing_example_is_a_constructor_to_paste() -> None:
+    @seed(1)
+    @settings(database=None, deadline=None, phases=(Phase.generate, Phase.shrink))
+    @given(messages(MetadataRequest))
+    def test(message: MetadataRequest) -> None:
+        assert len(message.topics or ()) < 2
+
+    with pytest.raises(AssertionError) as caught:
+        test()
+    text = "\n".join(caught.value.__notes__)
+    start = text.index("message=") + len("message=")
+    names = {"MetadataRequest": MetadataRequest, "MetadataRequestTopic": MetadataRequestTopic, "UUID": UUID}
+    pasted = eval(text[start : text.rindex(")")].rstrip().rstrip(","), names)
+    assert isinstance(pasted, MetadataRequest)
+    assert pasted.topics is not None and len(pasted.topics) == 2
+    assert "make(" not in text and "_repeated(" not in text
