@@ -135,7 +135,7 @@ stop() {
 }
 
 case ${1:-} in
-jars) fetch_jars >&2 && echo "$JARS" ;;
+jars) use_java && fetch_jars >&2 && echo "$JARS" ;;
 start) start ;;
 stop) stop ;;
 tool) tool "${@:2}" ;; # such as: broker.sh tool org.apache.kafka.tools.TopicCommand --help

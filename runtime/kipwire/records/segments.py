@@ -56,14 +56,16 @@ def read_segment(
         if not 0 <= start <= end:
             raise ValueError(f"position {start} is outside {os.fspath(path)}, which has {end} bytes")
 
-        chunk, chunk_start, chunk_size = b"", 0, _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS
+        chunk, chunk_start, chunk_size = b"", 0, _FIRST_CHUNK
+        largest = _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS
 
         def take(position: int, size: int) -> bytes:
-            nonlocal chunk, chunk_start
+            nonlocal chunk, chunk_start, chunk_size
             at = position - chunk_start
             if at < 0 or at + size > len(chunk):  # slices of what is in memory take a third of the time of reads
                 file.seek(position)
                 chunk, chunk_start, at = file.read(max(size, chunk_size)), position, 0
+                chunk_size = min(2 * chunk_size, largest)  # little is read by those who read on after each error
             return chunk[at : at + size]
 
         batches = batches_in(

@@ -68,7 +68,7 @@ def test_text_has_a_line_for_each_file_batch_and_record(dump: Dump, segments: Pa
     assert found[0] == f"{segments}/orders-2/{NAME}: orders partition 2 from offset 0, 30,011 bytes"
     assert found[1] == (
         "offset=0-67 records=68 time=2026-11-21T08:00:47.549Z position=0 size=5017 magic=2 compression=none "
-        "crc=0xaa9e504a leader_epoch=0 producer=0 producer_epoch=0 sequence=0-67"
+        "crc=2862501962 leader_epoch=0 producer=0 producer_epoch=0 sequence=0-67"
     )
     assert found[2] == (
         "  offset=0 time=2026-11-21T08:00:47.544Z headers={'trace': 't-1'} key='k1' "

@@ -37,7 +37,7 @@ class JsonText:
             "integer": int.__repr__,
             "bool": lambda value: "true" if value else "false",
             "float": lambda value: json.dumps(float_to_json(value)),
-            "uuid": lambda value: f'"{uuid_to_json(value)}"',
+            "uuid": lru_cache(maxsize=1024)(lambda value: f'"{uuid_to_json(value)}"'),
             "text": quote,
             "blob": lambda value: f'"{bytes_to_json(value)}"',
         }

@@ -66,6 +66,7 @@ class LogDump:
         """Dump the batches of a file from a position on; what follows them."""
         size = file.path.stat().st_size  # before the batches are read: what is added meanwhile was not passed over
         position = start
+        line, write, has_records = self.lines.batch, self.out.write, self.wanted.records
         for item in read_file(file.path, start, self.wanted.bounds):
             if isinstance(item, Damage):
                 self._report(file, item)
@@ -74,15 +75,14 @@ class LogDump:
                 continue
             position = item.position + item.size
             try:
-                self._batch(file, item)
+                write(line(item))
+                if has_records:
+                    self._records(file, item)
             except DecodeError as error:
                 self._report(file, damage_of(error, file.path, item.position, True))
         return rest_of(file.path, position, max(size, position))
 
-    def _batch(self, file: LogFile, batch: RecordBatch) -> None:
-        self.out.write(self.lines.batch(batch))
-        if not self.wanted.records:
-            return
+    def _records(self, file: LogFile, batch: RecordBatch) -> None:
         records, bounds = batch.records, self.wanted.bounds
         if bounds is not None:
             records = [record for record in records if bounds.has(record)]

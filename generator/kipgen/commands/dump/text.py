@@ -53,7 +53,7 @@ class TextLines:
         return (
             f"offset={batch.base_offset}-{batch.last_offset}{count} time={moment_text(batch.max_timestamp)} "
             f"position={batch.position} size={batch.size} magic={batch.magic} compression={batch.compression} "
-            f"crc=0x{batch.crc:08x}{epoch}{producer}{flags}\n"
+            f"crc={batch.crc}{epoch}{producer}{flags}\n"
         )
 
     def records(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:

@@ -1,0 +1,38 @@
+"""The JSON text of messages is that of their JSON form, for every kind of field."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kafka_messages
+from kipgen.commands.dump.json_text import JsonText
+from kipwire.testing import messages
+
+NAMES = (
+    "GroupMetadataValue",
+    "OffsetCommitValue",
+    "PartitionRecord",
+    "RegisterBrokerRecord",
+    "ShareSnapshotValue",
+    "TransactionLogValue",
+    "ClientQuotaRecord",
+    "UserScramCredentialRecord",
+    "StreamsGroupTopologyValue",
+)
+
+
+@pytest.mark.parametrize("ascii", [True, False])
+@given(data=st.data())
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_the_text_of_a_message_is_that_of_its_json_form(ascii: bool, data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(NAMES))
+    version = data.draw(st.sampled_from(kafka_messages.versions(name)))
+    cls = kafka_messages.message(name, version)
+    message = cls.decode(data.draw(messages(cls)).encode())
+    text = JsonText(ascii=ascii).of(message)
+    assert json.loads(text) == message.to_json()
+    assert text == json.dumps(message.to_json(), ensure_ascii=ascii, separators=(",", ":"))
