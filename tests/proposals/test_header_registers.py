@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import proposals.enums
-from kipgen.cli import app
+from kipgen.commands.app import app
 from kipwire.enums import HeaderKey
 from kipwire.header_keys import KEY_SPACES, key_name, key_of, key_space
 from proposals.enums import KafkaHeaderKeys, LocalHeaderKeys

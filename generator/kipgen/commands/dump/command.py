@@ -42,7 +42,7 @@ def dump(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="Log segments (.log), snapshots (.checkpoint), folders of partitions; captures of packets (.pcap, "
             ".pcapng) or of kipwire's own format.",
             show_default=False,
