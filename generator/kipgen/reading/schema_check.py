@@ -47,12 +47,13 @@ def check_schema(document: Document, schema: Path | None = None) -> SchemaCheck:
     file = schema or schema_path()
     if surely_accepts(_schema(file), instance):
         return SchemaCheck((), frozenset())
-    for error in _errors(file, instance):
+    errors: Iterable[Any] = _validator(file).iter_errors(instance)
+    for error in errors:
         for problem, path in _translate(document, error):
             if path not in broken:
                 problems.append(problem)
                 broken.add(path)
-                broken.update(_meant_instead(document, path, _properties(_schema(file))))
+                broken.update(_meant_instead(document, path, _properties(file)))
     return SchemaCheck(tuple(problems), frozenset(broken))
 
 
@@ -88,12 +89,11 @@ def without_conditions(schema: Any) -> Any:
     return schema
 
 
-def _errors(schema: Path, instance: Any) -> Iterable[Any]:
-    """The errors of jsonschema."""
+@functools.cache
+def _validator(schema: Path) -> Any:
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # here, as it is slow to import
 
-    errors: Iterable[Any] = Draft202012Validator(_schema(schema)).iter_errors(instance)
-    return errors
+    return Draft202012Validator(_schema(schema))
 
 
 def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPath]]:
@@ -191,8 +191,10 @@ def _guess(word: object, known: Iterable[object]) -> str:
     return did_you_mean(str(word), texts) or f"; write {choice}{one_of(sorted(texts))}"
 
 
-def _properties(schema: Any) -> frozenset[str]:
+@functools.cache
+def _properties(file: Path) -> frozenset[str]:
     """The names of all properties that a JSON Schema describes, of any object."""
+    schema = _schema(file)
     parts = (schema, *schema.get("$defs", {}).values())
     return frozenset(name for part in parts for name in part.get("properties", ()))
 
