@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import kafka_messages
-from benchmarks import bodies, low_headers, msgpack, workers
+from benchmarks import bodies, low_headers, msgpack, own_spec, workers
 from benchmarks.peers import PEERS, Codec, Peer, WrongBytesError, checked_codec
 from benchmarks.targets import Verdict
 from benchmarks.timing import interleaved_samples
@@ -57,6 +57,11 @@ def test_low_headers_are_timed_only_if_they_are_those_of_decoding(monkeypatch: p
     monkeypatch.setattr(low_headers, "find_header", lambda data, key: b"other")
     with pytest.raises(WrongBytesError, match="find_header does not give"):
         low_headers.check(data)
+
+
+def test_a_users_own_spec_can_be_generated_and_timed_beside_the_shipped_class() -> None:
+    measured = own_spec.measure(rounds=1, seconds=1e-6)
+    assert {operation for _, operation in measured} == {"decode", "encode"}
 
 
 def test_rounds_of_all_codecs_are_interleaved_there_and_back() -> None:
