@@ -49,6 +49,9 @@ _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILI
 _OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
 """The text before the reason why a task failed in Java."""
 
+_ROWS_OF_PAGE = 20_000
+"""The most rows of a table that a page can have; how many fit depends on their length."""
+
 ReportOf = Callable[[SparkSession], Report]
 CommitsOf = Callable[[SparkSession], DataFrame]
 
@@ -330,7 +333,7 @@ def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
 
     If a page is written, which has all tables, only the first table is printed.
     """
-    tables = [first_rows(table) for table in report.tables]
+    tables = [first_rows(table, table.shown if html is None else _ROWS_OF_PAGE) for table in report.tables]
     show(table_console(), report, tables if html is None else tables[:1])
     if out is not None:  # before the page, so that a chart that fails does not lose them
         write_tables(out, report.tables)

@@ -25,6 +25,7 @@ from kipwire.tools.terminal import OUT
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 """How often to check whether a stream still runs."""
+_NO_LEADER = -1
 _DOTS = 5000
 """The most dots of a chart over time; the last ones are shown."""
 
@@ -218,18 +219,25 @@ def metadata_report(spark: SparkSession, path: Path, at: datetime | None) -> Rep
     counting = metadata.with_snapshot(records, snapshot).persist()
     history = metadata.partition_history(counting).persist()
     changes = metadata.changes(records)
+    has_no_leader = sf.coalesce("leader", sf.lit(_NO_LEADER)) == _NO_LEADER
+    lacks_replicas = sf.size("isr") < sf.size("replicas")
     return Report(
         f"Cluster metadata in {path}" + (f" as of {_utc(at)}" if at else ""),
         (
             Table("topics", "Topics", metadata.topics(counting), ("created", "topic")),
-            Table("partitions", "Partitions", metadata.partitions(history), ("topic", "partition")),
+            Table(
+                "partitions",
+                "Partitions",
+                metadata.partitions(history),
+                (has_no_leader.desc(), lacks_replicas.desc(), "topic", "partition"),
+            ),
             Table(
                 "configs",
                 "Configuration that is set",
                 metadata.configs(counting),
                 ("resource_type", "resource", "name"),
             ),
-            Table("brokers", "Brokers", metadata.brokers(counting), ("broker_id",)),
+            Table("brokers", "Brokers", metadata.brokers(counting), (sf.desc("is_fenced"), "broker_id")),
             Table("partition_history", "The last changes of partitions", history, (sf.desc("offset"),), shown=10),
             Table("changes", "The last records", changes, (sf.desc("offset"),), shown=10),
         ),

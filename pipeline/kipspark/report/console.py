@@ -14,7 +14,7 @@ from kipwire.tools.printable import printable_line
 def show(console: Console, report: Report, tables: list[FirstRows]) -> None:
     """Print a report."""
     console.print(_text(report.title, "bold"))
-    for shown in tables:
+    for shown in (table.for_terminal() for table in tables):
         console.print()
         if not shown.rows:
             console.print(_text(f"{shown.table.title}: none", "bold"))

@@ -5,24 +5,14 @@ from __future__ import annotations
 import io
 import warnings
 from html import escape
+from importlib.resources import files
+from itertools import accumulate
+from json import dumps
 from typing import Any
 
 from kipspark.errors import JobError
 from kipspark.report.report import Chart, FirstRows, Report, Row, cell
 from kipwire.tools.printable import printable_line
-
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; color: #1d2733; }
-h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 2.5rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 13px; }
-th, td { text-align: left; padding: 0.25rem 0.8rem 0.25rem 0; border-bottom: 1px solid #e3e8ee; vertical-align: top; }
-th { color: #5a6b7d; font-weight: 600; vertical-align: bottom; } td { white-space: nowrap; }
-td.long { white-space: normal; min-width: 24rem; overflow-wrap: anywhere; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-svg { width: 100%; min-width: 44rem; max-width: 68rem; height: auto; }
-.note { color: #5a6b7d; overflow-wrap: anywhere; }
-"""
 
 _LOOK: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -37,10 +27,15 @@ _LOOK: dict[Any, Any] = {
 _LONG = 48
 """The text of a cell with more characters than this may wrap."""
 
+_DATA_BYTES = 1_500_000
+"""The most that the rows of all tables may take on a page, so that it opens at once."""
+
 
 def page(report: Report, tables: list[FirstRows], charts: list[tuple[Chart, list[Row]]]) -> str:
     """The page: the first table, which answers what most people ask, then charts, then the other tables."""
-    first, *others = [_section(shown) for shown in tables]
+    first, *others = [
+        _section(shown, lines) for shown, lines in zip(tables, _fitting(list(map(_lines, tables))), strict=True)
+    ]
     parts = [f"<h1>{_text(report.title)}</h1>", first]
     parts += [
         f'<h2>{_text(chart.title)}</h2><div class="scroll">{_svg(chart, rows)}</div>' for chart, rows in charts if rows
@@ -50,20 +45,54 @@ def page(report: Report, tables: list[FirstRows], charts: list[tuple[Chart, list
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{_text(report.title)}</title>\n<style>\n{_file('page.css')}</style>\n</head>\n<body>\n"
         + "\n".join(parts)
-        + "\n</body>\n</html>\n"
+        + f"\n<script>\nconst LONG = {_LONG};\n{_file('page.js')}</script>\n</body>\n</html>\n"
     )
+
+
+def _file(name: str) -> str:
+    return files("kipspark.report").joinpath(name).read_text("utf-8")
 
 
 def _text(text: str) -> str:
     return escape(printable_line(text))
 
 
-def _section(shown: FirstRows) -> str:
-    content = _table(shown) if shown.rows else '<p class="note">none</p>'
-    more = "" if shown.is_all else f'\n<p class="note">only the first {len(shown.rows)} rows are shown</p>'
-    return f"<h2>{_text(shown.table.title)}</h2>\n{content}{more}"
+def _lines(shown: FirstRows) -> list[str]:
+    """Each row as JSON in ASCII without `<`, which HTML would read."""
+    rows = ([cell(row[name]) for name in shown.columns] for row in shown.rows)
+    return [dumps(row, separators=(",", ":")).replace("<", "\\u003c") for row in rows]
+
+
+def _fitting(tables: list[list[str]]) -> list[list[str]]:
+    """The first lines of each table, as many as fit on a page: what small tables leave, large ones share."""
+    fitting: dict[int, list[str]] = {}
+    left = _DATA_BYTES
+    by_size = sorted(range(len(tables)), key=lambda index: sum(map(len, tables[index])))
+    for done, index in enumerate(by_size):
+        share = left // (len(tables) - done)
+        ends = accumulate(len(line) + 1 for line in tables[index])
+        fitting[index] = [line for line, end in zip(tables[index], ends, strict=True) if end <= share]
+        left -= sum(len(line) + 1 for line in fitting[index])
+    return [fitting[index] for index in range(len(tables))]
+
+
+def _section(shown: FirstRows, lines: list[str]) -> str:
+    """A table with its title: for scripts the rows of these lines, without scripts as many as on a terminal."""
+    title = f"<h2>{_text(shown.table.title)}</h2>"
+    if not shown.rows:
+        return f'<section>{title}\n<p class="note">none</p></section>'
+    is_all = shown.is_all and len(lines) == len(shown.rows)
+    more = "" if is_all else f'\n<p class="note">This page has the first {len(lines):,} rows; --out writes all.</p>'
+    return (
+        f'<section data-rows="{len(lines)}">{title}\n'
+        '<div class="tools" hidden><input type="search" placeholder="Search" aria-label="Search this table">'
+        '<span class="count" role="status"></span></div>\n'
+        f"{_table(shown)}\n"
+        '<button type="button" class="more" hidden>Show more</button>\n'
+        f'<script type="application/json">[{",".join(lines)}]</script>{more}</section>'
+    )
 
 
 def _table(shown: FirstRows) -> str:
@@ -71,7 +100,8 @@ def _table(shown: FirstRows) -> str:
     mark = {name: ' class="number"' if name in numbers else "" for name in shown.columns}
     head = "".join(f"<th{mark[name]}>{escape(name.replace('_', ' '))}</th>" for name in shown.columns)
     body = "\n".join(
-        "<tr>" + "".join(_cell(cell(row[name]), mark[name]) for name in shown.columns) + "</tr>" for row in shown.rows
+        "<tr>" + "".join(_cell(cell(row[name]), mark[name]) for name in shown.columns) + "</tr>"
+        for row in shown.rows[: shown.table.shown]
     )
     return f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
 
@@ -96,7 +126,7 @@ def _svg(chart: Chart, rows: list[Row]) -> str:
         out = io.StringIO()
         try:
             chart.draw(axes, rows)
-            figure.savefig(out, format="svg", metadata={"Date": None})
+            figure.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
         except Exception as error:  # matplotlib's, of any kind
             raise JobError(f"the chart {chart.title!r} cannot be drawn: {error!r}; no page was written") from error
     text = out.getvalue()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -22,11 +22,11 @@ class Table:
     title: str
     frame: DataFrame
     order: tuple[Column | str, ...]
-    """The sort order of the rows that are shown."""
+    """The sort order of the rows that are shown: what is wrong or largest first."""
     hidden: tuple[str, ...] = ()
     """Columns that only files have."""
     shown: int = 20
-    """The number of rows that are shown."""
+    """The number of rows that a terminal shows."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,17 @@ class FirstRows:
     rows: tuple[Row, ...]
     is_all: bool
 
+    def for_terminal(self) -> FirstRows:
+        """As many of them as a terminal shows."""
+        most = self.table.shown
+        return replace(self, rows=self.rows[:most], is_all=self.is_all and len(self.rows) <= most)
 
-def first_rows(table: Table) -> FirstRows:
-    """Compute the rows of a table that are shown."""
-    rows = table.frame.orderBy(*table.order).limit(table.shown + 1).toArrow().to_pylist()
+
+def first_rows(table: Table, most: int) -> FirstRows:
+    """Compute the first rows of a table, at most the given number."""
+    rows = table.frame.orderBy(*table.order).limit(most + 1).toArrow().to_pylist()
     columns = tuple(name for name in table.frame.columns if name not in table.hidden)
-    return FirstRows(table, columns, tuple(rows[: table.shown]), len(rows) <= table.shown)
+    return FirstRows(table, columns, tuple(rows[:most]), len(rows) <= most)
 
 
 def cell(value: Any) -> str:

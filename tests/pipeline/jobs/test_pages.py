@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import os
+import re
 import stat
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -21,7 +23,7 @@ from kipspark.report import charts
 from kipspark.report.console import show
 from kipspark.report.outputs import write_file, write_tables
 from kipspark.report.page import page
-from kipspark.report.report import Chart, FirstRows, Report, Table
+from kipspark.report.report import Chart, FirstRows, Report, Table, cell
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 from kipwire.tools.terminal import ERR, OUT
 
@@ -86,6 +88,47 @@ def test_the_terminal_gets_data_as_text(capsys: pytest.CaptureFixture[str]) -> N
     printed = capsys.readouterr()
     assert printed.out == "Page: [/red]\\x1b]0;x\\x07[link=a]b\n"
     assert printed.err == "[/red]\\x1b]0;x\\x07[link=a]b: there is no such file\nand more \\ud800\n"
+
+
+# Large tables.
+
+
+def groups(count: int) -> FirstRows:
+    """The offsets of so many partitions, 20 for each group."""
+    columns = ("group", "topic", "partition", "offset", "lag", "last_commit")
+    rows = tuple(
+        dict(zip(columns, (f"group-{n // 20} <script>", f"topic-{n % 50}", n, n * 1000, n % 97, TIME), strict=True))
+        for n in range(count)
+    )
+    return FirstRows(Table("groups", "Groups", None, ()), columns, rows, True)  # type: ignore[arg-type]
+
+
+def data_of(text: str) -> list[list[list[str]]]:
+    """The rows of each table, as the page's script reads them."""
+    return [json.loads(one) for one in re.findall(r'<script type="application/json">(.*?)</script>', text)]
+
+
+def test_a_page_of_500_groups_and_10000_partitions_has_all_rows_in_two_megabytes() -> None:
+    text = page(Report("r", ()), [groups(10_000)], [])
+    assert len(text) < 2_000_000
+    (rows,) = data_of(text)
+    assert rows == [[cell(value) for value in row.values()] for row in groups(10_000).rows]
+    assert "only" not in text and "This page has" not in text
+
+
+def test_a_page_shares_its_room_between_tables_and_says_where_the_rest_is() -> None:
+    text = page(Report("r", ()), [groups(40_000), groups(100)], [])
+    assert len(text) < 2_000_000
+    first, second = data_of(text)
+    assert 8_000 < len(first) < 40_000 and len(second) == 100
+    assert f"This page has the first {len(first):,} rows; --out writes all." in text
+    assert text.count("This page has") == 1
+
+
+def test_a_page_without_scripts_has_the_rows_of_a_terminal() -> None:
+    text = page(Report("r", ()), [groups(1_000)], [])
+    assert text.count("<tr>") == 1 + 20
+    assert '<div class="tools" hidden>' in text
 
 
 # Tables, without Spark: frames that write a file.
@@ -157,7 +200,7 @@ def test_a_page_that_fails_costs_no_table(
     rows = SimpleNamespace(toArrow=lambda: SimpleNamespace(to_pylist=lambda: [row("a")]))
     of_report = table("a", Frame("kept"))
     report = Report("r", (of_report,), (Chart("Lag", rows, draw),))  # type: ignore[arg-type]
-    monkeypatch.setattr(commands, "first_rows", lambda one: FirstRows(one, (), (), True))
+    monkeypatch.setattr(commands, "first_rows", lambda one, most: FirstRows(one, (), (), True))
     with pytest.raises(JobError, match=r"the chart 'Lag' cannot be drawn: RecursionError\('no such chart'\)"):
         commands.deliver(report, tmp_path / "out", tmp_path / "page.html")
     assert (tmp_path / "out" / "a" / "part").read_text() == "kept"
