@@ -229,9 +229,7 @@ cdef int fill_default(Projector self, Hop* hop, planned) except -1:
     """Set the bytes of a tagged field's default."""
     cdef Output out
     cdef uint8_t stack[STACK]
-    plan = planned.plan
-    has_floats = planned.kind == "float64" if plan is None else plan.has_floats
-    if not has_floats and (plan is None or plan.default_structs <= MAX_DEFAULT_STRUCTS):
+    if not hop.item.lazy or hop.item.default_bytes != NULL:
         value = planned.field.default_value()
         open_output(&out, stack, STACK, False)
         if write_item(hop.item, <PyObject*>value, &out):

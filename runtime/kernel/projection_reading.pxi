@@ -314,9 +314,15 @@ cdef inline void open_default(const Hop* hop, Cursor* cursor) noexcept:
 
 
 cdef bint may_be_default(const Hop* hop, const uint8_t* value, uint64_t size) noexcept:
-    """Whether a tagged field may be spelt out at its default, so that writing leaves it out."""
+    """Whether a tagged field, which was just read, may be spelt out at its default, so that writing leaves it out."""
+    cdef uint64_t bits
+    cdef double number
     if hop.default_bytes == NULL:
         return True
+    if hop.item.kind == FLOAT64:  # 0.0 and -0.0 are equal
+        bits = big_endian_64(value)
+        memcpy(&number, &bits, 8)
+        return number == PyFloat_AS_DOUBLE(hop.item.default)
     return size == <uint64_t>PyBytes_GET_SIZE(hop.default_bytes) and (
         memcmp(value, PyBytes_AS_STRING(hop.default_bytes), size) == 0
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipwire import native
-from kipwire.messages import content_of
+from kipwire.messages import Message, content_of
 from kipwire.projection import python_engine
 from kipwire.projection.errors import ProjectionError
 from kipwire.projection.paths import choice_of, steps_to
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVarTuple  # for its default; all type checkers bring it
 
     from kipwire._kernel import Projector
-    from kipwire.messages import Message
     from kipwire.projection.paths import Choice
 
     Values = TypeVarTuple("Values", default=Unpack[tuple[Any, ...]])
 else:
     Values = ()
+
+
+OWN_METHODS = frozenset(("decode", "read", "encode"))
+"""What a class of one's own may do in its own way; then that is what counts."""
 
 
 class Projection(Generic[*Values]):
@@ -137,7 +140,7 @@ class Projection(Generic[*Values]):
 
 def projector(cls: type[Message], choice: Choice, count: int) -> Projector | None:
     """What the kernel reads and replaces chosen fields with; None where it is not in use or does not serve them."""
-    if native.kernel is None:
+    if native.kernel is None or any(vars(base).keys() & OWN_METHODS for base in cls.__mro__ if base is not Message):
         return None
     try:
         return native.kernel.Projector(cls, choice, count)  # type: ignore[no-any-return]
