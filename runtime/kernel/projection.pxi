@@ -229,6 +229,8 @@ cdef int fill_default(Projector self, Hop* hop, planned) except -1:
     """Set the bytes of a tagged field's default."""
     cdef Output out
     cdef uint8_t stack[STACK]
+    if hop.item.kind == FLOAT64 and planned.default is not None and planned.default != planned.default:
+        raise NotServed  # NaN is not equal to itself, so that writing never leaves the field out
     if not hop.item.lazy or hop.item.default_bytes != NULL:
         value = planned.field.default_value()
         open_output(&out, stack, STACK, False)

@@ -46,7 +46,7 @@ class RecordTable:
     @property
     def size(self) -> int: ...
 
-class NotServed(Exception): ...  # noqa: N818 - a signal inside kipwire
+class NotServed(Exception): ...
 
 # The number of each chosen field, or what is chosen in it, by name.
 Choice = dict[str, "int | Choice"]

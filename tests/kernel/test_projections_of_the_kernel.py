@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from kipwire.testing import damaged
 from tests.support import golden_data, native_checks, projection_checks, property_checks
 from tests.support.cases import of_each
 from tests.support.places import FORMS, LAYOUTS
-from tests.support.spec_package import Classes, declared_versions
+from tests.support.spec_package import Classes, classes_of, declared_versions
 from tests.support.subjects.kernel_classes import KERNEL, SERVED_CLASSES, needs_kernel
 
 pytestmark = needs_kernel
@@ -112,11 +114,17 @@ def test_values_that_the_kernel_makes_or_drops_are_not_kept() -> None:
     assert abs(_blocks() - before) < 100
 
 
-def test_more_fields_than_fit_on_its_stack_are_left_to_python(forms: Classes) -> None:
-    cls = MetadataResponse
-    lists = [f"f{number}" for number in range(200)]
-    with pytest.raises(KERNEL.NotServed):
-        KERNEL.Projector(cls, {"brokers": {"host": 0, "port": 1}, **{name: 2 for name in lists}}, 200)
+def test_more_fields_than_fit_on_its_stack_are_left_to_python(tmp_path: Path) -> None:
+    fields = [{"name": f"Number{at}", "type": "int32", "versions": "0+", "about": "A number."} for at in range(129)]
+    spec = {"type": "data", "name": "Numbers", "validVersions": "0", "flexibleVersions": "none", "fields": fields}
+    (cls,) = classes_of(json.dumps(spec), "many_numbers", tmp_path).values()
+    paths = [field.name for field in cls.ATTRIBUTES]
+    data = cls(**{path: at for at, path in enumerate(paths)}).encode()
+    for some, is_served in ((paths[1:], True), (paths, False)):
+        projection: Any = Projection(cls, *some)
+        assert (projection._projector is not None) is is_served
+        assert projection.decode(data) == tuple(range(129))[-len(some) :]
+        assert projection.replace(data, projection.decode(data)) == data
 
 
 def test_tagged_fields_come_and_go_with_their_values() -> None:
@@ -130,6 +138,14 @@ def test_tagged_fields_come_and_go_with_their_values() -> None:
     grown = kernel.replace(data, [[one], []], 0, True)
     assert grown == FetchResponse(node_endpoints=[one]).encode() != data
     assert kernel.replace(grown, [[], []], 0, True) == data
+
+
+def test_a_default_that_is_not_equal_to_itself_is_written_as_by_encoding(forms: Classes) -> None:
+    cls: Any = forms("TaggedDefaults", 0)
+    left_out = b"\0"
+    message = cls.decode(left_out)
+    assert message.encode() != left_out  # NaN is not NaN, so the field is never left out
+    assert Projection(cls, "uint32").replace(left_out, (message.uint32,)) == message.encode()
 
 
 def test_a_lazy_struct_in_a_tag_section_is_added_and_dropped() -> None:

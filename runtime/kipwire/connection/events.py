@@ -10,7 +10,7 @@ from kipwire.errors import DecodeError, UnsupportedVersionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVarTuple
+    from typing import Any, TypeVarTuple
 
     from kipwire.frames import FrameAndRest, RequestHeader, ResponseHeader
     from kipwire.messages import Message
@@ -98,12 +98,14 @@ class Request:
         from kipwire.projection import frames  # here, since few programs choose
 
         try:
-            return frames.project(projection, self.raw, frames.body_of_request(self._registry, self.raw, self.api_key, self.api_version))
+            return frames.project(
+                projection, self.raw, frames.body_of_request(self._registry, self.raw, self.api_key, self.api_version)
+            )
         except (DecodeError, UnsupportedVersionError):
             self._decoded()  # which raises the same error with more words
             raise
 
-    def replaced(self, projection: VersionedProjection[*Values], values: tuple[*Values]) -> bytes:
+    def replaced(self, projection: VersionedProjection, values: tuple[Any, ...]) -> bytes:
         """The frame with other values in the chosen fields of its body; everything else is copied.
 
         Raises:
@@ -186,12 +188,16 @@ class Response:
         from kipwire.projection import frames  # here, since few programs choose
 
         try:
-            return frames.project(projection, self.raw, frames.body_of_response(self._registry, self.raw, self.to.api_key, self.to.api_version))
+            return frames.project(
+                projection,
+                self.raw,
+                frames.body_of_response(self._registry, self.raw, self.to.api_key, self.to.api_version),
+            )
         except (DecodeError, UnsupportedVersionError):
             self._decoded()  # which raises the same error with more words
             raise
 
-    def replaced(self, projection: VersionedProjection[*Values], values: tuple[*Values]) -> bytes:
+    def replaced(self, projection: VersionedProjection, values: tuple[Any, ...]) -> bytes:
         """The frame with other values in the chosen fields of its body; everything else is copied.
 
         Raises:

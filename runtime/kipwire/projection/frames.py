@@ -9,7 +9,7 @@ from kipwire.projection.errors import ProjectionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVarTuple
+    from typing import Any, TypeVarTuple
 
     from kipwire.messages import Message
     from kipwire.projection.versions import VersionedProjection
@@ -60,7 +60,7 @@ def project(projection: VersionedProjection[*Values], frame: bytes, body: Body) 
     return projection.read(frame, body.cls.VERSION, body.at)[0]
 
 
-def replaced(projection: VersionedProjection[*Values], frame: bytes, body: Body, values: tuple[*Values]) -> bytes:
+def replaced(projection: VersionedProjection, frame: bytes, body: Body, values: tuple[Any, ...]) -> bytes:
     """The frame with other values in the chosen fields of its message.
 
     Raises:

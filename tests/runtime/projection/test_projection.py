@@ -68,9 +68,7 @@ def test_a_null_array_on_the_way_gives_none() -> None:
 
 
 def test_a_tagged_field_that_is_left_out_gives_its_default() -> None:
-    chosen = Projection(
-        fetch.FetchResponse, "node_endpoints.host", "responses.partitions.current_leader.leader_epoch"
-    )
+    chosen = Projection(fetch.FetchResponse, "node_endpoints.host", "responses.partitions.current_leader.leader_epoch")
     data = fetch.FetchResponse(responses=[fetch.FetchableTopicResponse(partitions=[fetch.PartitionData()])]).encode()
     assert chosen.decode(data) == ([], [[fetch.LeaderIdAndEpoch().leader_epoch]])
     assert chosen.replace(data, ([], [[7]])) == (
