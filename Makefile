@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-build fuzz-native lint types mypy pyright \
-	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-proxy \
+	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-projection bench-proxy \
 	demo docs broker broker-stop test-broker test-cluster lock wheels clean
 
 help:  ## List the targets
@@ -112,6 +112,9 @@ bench-headers: setup  ## Times of reading low header keys of a KIP-82 message, b
 
 bench-space: setup  ## What message formats add to a batch, beside the draft of KIP-98; frames of all 0.8 alternatives
 	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
+
+bench-projection: setup  ## Read and replace two fields of a message, beside all of them, Rust and Go
+	$(BIN)/python -m benchmarks.chosen_fields
 
 bench-proxy: setup  ## The example proxy's processor time between clients and a broker, beside one that passes bytes on
 	@BROKER_SENDS_TO=19096 bash scripts/broker/broker.sh start

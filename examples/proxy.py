@@ -12,18 +12,30 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections import deque
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
 import kafka_messages
-from kipwire import Struct
 from kipwire.connection import ClientConnection, Request, Response, ServerConnection
+from kipwire.projection import VersionedProjection
 
 Address = tuple[str, int]
-ADDRESSES_SINCE = {0: 10, 1: 16, 3: 0, 10: 0, 60: 0, 78: 1, 79: 1}
-"""The first version with addresses, by API key: Produce, Fetch, Metadata, FindCoordinator, DescribeCluster, Share..."""
+ADDRESSES = {
+    key: VersionedProjection(
+        kafka_messages.REGISTRY, name, *[path + field for path in at for field in ("host", "port")]
+    )
+    for key, name, *at in (
+        (0, "ProduceResponse", "node_endpoints."),
+        (1, "FetchResponse", "node_endpoints."),
+        (3, "MetadataResponse", "brokers."),
+        (10, "FindCoordinatorResponse", "", "coordinators."),  # up to version 3, and from 4 on
+        (60, "DescribeClusterResponse", "brokers."),
+        (78, "ShareFetchResponse", "node_endpoints."),
+        (79, "ShareAcknowledgeResponse", "node_endpoints."),
+    )
+}
+"""The hosts and the ports in responses, one after the other, by API key."""
 
 
 class Proxy:
@@ -64,15 +76,24 @@ class Proxy:
                 await writer.wait_closed()
 
     async def rewritten(self, response: Response) -> bytes:
-        """A response in which the brokers' addresses are those of this proxy."""
-        to = response.to
-        if to.api_version < ADDRESSES_SINCE.get(to.api_key, to.api_version + 1):
+        """A response in which the brokers' addresses are those of this proxy; all other bytes are copied."""
+        projection = ADDRESSES.get(response.to.api_key)
+        if projection is None or projection.absent(response.to.api_version) == projection.paths:
             return response.raw
-        if not (found := [one for one in endpoints(response.body) if one.port >= 0]):  # -1 is the port of no broker
-            return response.raw  # such as most of Produce and Fetch: records need not be encoded again
-        for one in found:
-            one.host, one.port = self.host, await self.listen((one.host, one.port))
-        return kafka_messages.encode_response(response.body, header=response.header) + response.rest
+        values = response.project(projection)
+        moved: list[Any] = []
+        for hosts, ports in zip(values[::2], values[1::2], strict=True):
+            moved += await self.moved(hosts, ports)
+        return response.raw if moved == list(values) else response.replaced(projection, tuple(moved))
+
+    async def moved(self, host: Any, port: Any) -> tuple[Any, Any]:
+        """The address of this proxy for one of a broker, or for each in two lists."""
+        if isinstance(host, list):
+            pairs = [await self.moved(*pair) for pair in zip(host, port, strict=True)]
+            return [one for one, _ in pairs], [one for _, one in pairs]
+        if host is None or port < 0:  # not in this version, or -1, the port of no broker
+            return host, port
+        return self.host, await self.listen((host, port))
 
 
 class Link:
@@ -107,17 +128,6 @@ class Link:
                 frame = await self.proxy.rewritten(response)
                 self.to_client.write(self.client_side.respond_frame(self.waiting.popleft(), frame))
             await self.to_client.drain()
-
-
-def endpoints(struct: Struct) -> Iterator[Any]:
-    """All structs with a host and a port."""
-    if hasattr(struct, "host") and hasattr(struct, "port"):
-        yield struct
-    for field in struct.ATTRIBUTES:
-        value = getattr(struct, field.name)
-        if field.struct is not None and value is not None:
-            for inner in value if field.array else [value]:
-                yield from endpoints(inner)
 
 
 @cache

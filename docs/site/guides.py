@@ -15,6 +15,7 @@ ORDER = (
     "own-specs",
     "editors",
     "connections",
+    "projection",
     "records",
     "columns",
     "record-formats",

@@ -60,6 +60,12 @@ MODULES = (
         "pyarrow. The guide is [Columns](../docs/columns.md).",
     ),
     Module(
+        "kipwire.projection",
+        "kipwire.projection",
+        "Chosen fields of a message, read and replaced without decoding the rest. "
+        "The guide is [Projections](../docs/projection.md).",
+    ),
+    Module(
         "kipwire.connection",
         "kipwire.connection",
         "Both sides of a connection without I/O: bytes and events in, bytes and events out. "

@@ -65,6 +65,9 @@ include "column_memory.pxi"
 include "column_reading.pxi"
 include "column_writing.pxi"
 include "record_columns.pxi"
+include "projection.pxi"
+include "projection_reading.pxi"
+include "projection_writing.pxi"
 
 # The methods that do what the kernel does not.
 cdef object python_decode, python_read, python_encode, python_encoded_size

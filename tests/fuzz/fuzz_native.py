@@ -17,7 +17,7 @@ from kipwire.records import Record
 from tests.fuzz import fuzzing
 from tests.fuzz.fuzzing import load as load
 from tests.fuzz.fuzzing import seeds as seeds
-from tests.support import native_checks
+from tests.support import native_checks, projection_checks
 from tests.support.defaults import of_defaults
 from tests.support.size_damage import tampered
 
@@ -29,7 +29,10 @@ def messages(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
         while True:
             at = chance.randrange(len(pool))
             cls, data = pool[at]
-            message = native_checks.check_decode(kernel, cls, native_checks.damage(data, chance))
+            damaged = native_checks.damage(data, chance)
+            message = native_checks.check_decode(kernel, cls, damaged)
+            if cls.ATTRIBUTES and chance.random() < 0.3:
+                _check_chosen(kernel, cls, data if message is None else damaged, damaged, chance)
             if message is None:
                 message = cls.decode(data)
             native_checks.check_encode(kernel, message, usual=True)
@@ -37,6 +40,18 @@ def messages(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
                 pool[at] = cls, message.encode()  # go on from what was accepted
             _check_spoilt(kernel, message, chance)
             yield
+
+
+def _check_chosen(kernel: ModuleType, cls: type[Message], data: bytes, damaged: bytes, chance: random.Random) -> None:
+    """Some fields of a message, which the bytes are and the damaged ones may be, and other values for them."""
+    paths = projection_checks.some_paths(cls, chance)
+    projection_checks.check_read(kernel, cls, damaged, paths)
+    values = projection_checks.check_read(kernel, cls, data, paths)
+    assert values is not None
+    projection_checks.check_replace(kernel, cls, data, paths, values, usual=False)
+    projection_checks.check_replace(
+        kernel, cls, damaged, paths, projection_checks.spoilt_values(values, chance), usual=False
+    )
 
 
 def layouts(kernel: ModuleType, chance: random.Random) -> Iterator[None]:

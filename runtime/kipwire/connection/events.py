@@ -6,12 +6,18 @@ from struct import Struct as Packer
 from typing import NamedTuple
 
 from kipwire.connection.acks import is_answered
+from kipwire.errors import DecodeError, UnsupportedVersionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeVarTuple
+
     from kipwire.frames import FrameAndRest, RequestHeader, ResponseHeader
     from kipwire.messages import Message
+    from kipwire.projection import VersionedProjection
     from kipwire.registry import Registry
+
+    Values = TypeVarTuple("Values")
 
 HEAD = Packer(">hhi")
 """What every request begins with: API key, version and correlation id."""
@@ -82,6 +88,40 @@ class Request:
         """
         return self._decoded().rest
 
+    def project(self, projection: VersionedProjection[*Values]) -> tuple[*Values]:
+        """The chosen values of the body, without decoding the rest of it.
+
+        Raises:
+            DecodeError: as `body`.
+            ProjectionError: the projection is that of another message.
+        """
+        from kipwire.projection import frames  # here, since few programs choose
+
+        try:
+            return frames.project(
+                projection, self.raw, frames.body_of_request(self._registry, self.raw, self.api_key, self.api_version)
+            )
+        except (DecodeError, UnsupportedVersionError):
+            self._decoded()  # which raises the same error with more words
+            raise
+
+    def replaced(self, projection: VersionedProjection, values: tuple[Any, ...]) -> bytes:
+        """The frame with other values in the chosen fields of its body; everything else is copied.
+
+        Raises:
+            DecodeError: as `body`.
+            EncodeError: a value does not fit its field.
+            ProjectionError: the projection is that of another message, or there are more or fewer values than paths.
+        """
+        from kipwire.projection import frames
+
+        try:
+            body = frames.body_of_request(self._registry, self.raw, self.api_key, self.api_version)
+            return frames.replaced(projection, self.raw, body, values)
+        except (DecodeError, UnsupportedVersionError):
+            self._decoded()
+            raise
+
     def _decoded(self) -> FrameAndRest[RequestHeader, Message]:
         if self._frame is None:
             self._frame = self._registry.read_request(self.raw)
@@ -137,6 +177,42 @@ class Response:
             DecodeError: as `body`.
         """
         return self._decoded().rest
+
+    def project(self, projection: VersionedProjection[*Values]) -> tuple[*Values]:
+        """The chosen values of the body, without decoding the rest of it.
+
+        Raises:
+            DecodeError: as `body`.
+            ProjectionError: the projection is that of another message.
+        """
+        from kipwire.projection import frames  # here, since few programs choose
+
+        try:
+            return frames.project(
+                projection,
+                self.raw,
+                frames.body_of_response(self._registry, self.raw, self.to.api_key, self.to.api_version),
+            )
+        except (DecodeError, UnsupportedVersionError):
+            self._decoded()  # which raises the same error with more words
+            raise
+
+    def replaced(self, projection: VersionedProjection, values: tuple[Any, ...]) -> bytes:
+        """The frame with other values in the chosen fields of its body; everything else is copied.
+
+        Raises:
+            DecodeError: as `body`.
+            EncodeError: a value does not fit its field.
+            ProjectionError: the projection is that of another message, or there are more or fewer values than paths.
+        """
+        from kipwire.projection import frames
+
+        try:
+            body = frames.body_of_response(self._registry, self.raw, self.to.api_key, self.to.api_version)
+            return frames.replaced(projection, self.raw, body, values)
+        except (DecodeError, UnsupportedVersionError):
+            self._decoded()
+            raise
 
     def _decoded(self) -> FrameAndRest[ResponseHeader, Message]:
         if self._frame is None:

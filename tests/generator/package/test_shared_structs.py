@@ -99,26 +99,44 @@ def outer(inner: Any) -> Any:
     return type("Outer", (FlexibleMessage,), attributes)
 
 
-@needs_kernel
-@pytest.mark.parametrize("type_", ["Level", "[]Level"])
-def test_first_decode_looks_at_each_struct_a_few_times(type_: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    cls = outer(levels(type_, flexible=True))
-
-    def counted(planned: Any) -> Any:
-        for name in ("in_order", "items", "tagged"):
-            setattr(planned, name, CountedList(getattr(planned, name)))
-        return planned
-
+@pytest.fixture
+def counted_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans that count how often they are gone through."""
     made = plan.Plan.__init__
 
     def make(self: Any, *arguments: Any) -> None:
         made(self, *arguments)
-        counted(self)
+        for name in ("in_order", "items", "tagged"):
+            setattr(self, name, CountedList(getattr(self, name)))
 
     monkeypatch.setattr(plan.Plan, "__init__", make)
+
+
+@needs_kernel
+@pytest.mark.usefixtures("counted_plans")
+@pytest.mark.parametrize("type_", ["Level", "[]Level"])
+def test_first_decode_looks_at_each_struct_a_few_times(type_: str) -> None:
+    cls = outer(levels(type_, flexible=True))
     kernel: Any = native.kernel
     assert kernel.serves(cls)
     assert kernel.encode(kernel.decode(cls, b"\0")) == b"\0"
+    assert kernel.Projector(cls, {}, 0).decode(b"\0") == ()
+
+
+@needs_kernel
+@pytest.mark.usefixtures("counted_plans")
+@pytest.mark.parametrize("type_", ["Level", "[]Level"])
+def test_a_walk_to_a_chosen_field_looks_at_each_struct_a_few_times(type_: str) -> None:
+    inner = levels(type_, flexible=False)
+    attributes = {"__slots__": ("inner",), "NAME": "Outer", "VERSION": 0, "FLEXIBLE": False}
+    fields = Counted((Field("inner", "Inner", "[]Level", default=(), struct=inner),))
+    cls: Any = type("Outer", (Message,), {**attributes, "FIELDS": fields})
+    choice: Any = 0
+    for name in ("number", *["other"] * (LEVELS - 1), "inner"):
+        choice = {name: choice}
+    kernel: Any = native.kernel
+    assert kernel.Projector(cls, choice, 1).decode(bytes(4)) == ([],)
+    assert kernel.Projector(cls, {"inner": 0}, 1).decode(bytes(4)) == ([],)
 
 
 @needs_kernel

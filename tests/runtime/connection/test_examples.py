@@ -154,27 +154,36 @@ def test_a_proxy_has_one_port_for_each_broker(examples: tuple[Any, Any]) -> None
     assert first == again != other
 
 
-def kafka_responses_with_addresses() -> dict[int, int]:
-    """The first version of each response that clients read and that has structs with a host and a port, by API key."""
+def kafka_addresses() -> dict[tuple[int, int], set[str]]:
+    """The paths of hosts and ports in each response that clients read, by API key and version."""
     not_for_clients = {52, 53, 54, 59, 82}  # Vote, BeginQuorumEpoch, EndQuorumEpoch, FetchSnapshot, UpdateRaftVoter
     of_others = {55, 89, 88}  # controllers, and applications of Kafka Streams, which clients do not connect to
-    found: dict[int, int] = {}
+    found: dict[tuple[int, int], set[str]] = {}
     for name in kafka_messages.REGISTRY.names():
         entry = kafka_messages.REGISTRY.entry(name)
-        for version in reversed(entry.versions) if entry.type == "response" else ():
-            if has_address(kafka_messages.message(name, version)):
-                found[entry.api_key or 0] = version
-    return {key: version for key, version in found.items() if key not in not_for_clients | of_others}
+        for version in entry.versions if entry.type == "response" else ():
+            if paths := addresses(kafka_messages.message(name, version)):
+                found[entry.api_key or 0, version] = paths
+    return {key: paths for key, paths in found.items() if key[0] not in not_for_clients | of_others}
 
 
-def has_address(struct: type[Struct]) -> bool:
+def addresses(struct: type[Struct], path: str = "") -> set[str]:
     names = {field.name for field in struct.ATTRIBUTES}
-    return {"host", "port"} <= names or any(has_address(field.struct) for field in struct.ATTRIBUTES if field.struct)
+    found = {f"{path}host", f"{path}port"} if {"host", "port"} <= names else set()
+    for field in struct.ATTRIBUTES:
+        if field.struct:
+            found |= addresses(field.struct, f"{path}{field.name}.")
+    return found
 
 
 def test_the_proxy_knows_all_responses_with_addresses(examples: tuple[Any, Any]) -> None:
     proxy_module, _ = examples
-    assert kafka_responses_with_addresses() == proxy_module.ADDRESSES_SINCE
+    known = {
+        (key, version): set(one.paths) - set(one.absent(version))
+        for key, one in proxy_module.ADDRESSES.items()
+        for version in kafka_messages.versions(one.name)
+    }
+    assert kafka_addresses() == {key: paths for key, paths in known.items() if paths}
 
 
 def connected(port: int, seconds: float = 60) -> socket.socket:

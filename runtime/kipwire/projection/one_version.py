@@ -1,0 +1,148 @@
+"""Chosen fields of a message in one version."""
+
+from __future__ import annotations
+
+from kipwire import native
+from kipwire.messages import Message, content_of
+from kipwire.projection import python_engine
+from kipwire.projection.errors import ProjectionError
+from kipwire.projection.paths import choice_of, steps_to
+from kipwire.tools.typed import Generic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Unpack
+
+    from typing_extensions import TypeVarTuple  # for its default; all type checkers bring it
+
+    from kipwire._kernel import Projector
+    from kipwire.projection.paths import Choice
+
+    Values = TypeVarTuple("Values", default=Unpack[tuple[Any, ...]])
+else:
+    Values = ()
+
+
+OWN_METHODS = frozenset(("decode", "read", "encode"))
+"""What a class of one's own may do in its own way; then that is what counts."""
+
+
+class Projection(Generic[*Values]):
+    """The chosen fields of a message: read without the rest, or replaced in its bytes.
+
+    A value has the shape of the field's path. A field of the message itself, or of a struct in it, gives its value as
+    `decode` does. Each array on the way gives a list: `topics.name` a list of texts, `topics.partitions.leader_id` a
+    list of lists of numbers. A struct or an array on the way that is null gives None.
+    """
+
+    __slots__ = ("_projector", "_ways", "cls", "paths")
+
+    cls: type[Message]
+    """The class of the message."""
+    paths: tuple[str, ...]
+    """The paths of the fields, in the order of their values."""
+
+    def __init__(self, cls: type[Message], *paths: str) -> None:
+        """Choose fields.
+
+        Args:
+            cls: the generated class of a message in one version.
+            paths: names of attributes joined by dots, such as `topics.partitions.leader_id`. One that leads to a
+                struct, or to an array of structs, chooses all of it.
+
+        Raises:
+            ProjectionError: a path does not lead to a field, or leads into what another one chooses.
+        """
+        self.cls = cls
+        self.paths = paths
+        self._ways = [steps_to(cls, path) for path in paths]
+        self._projector = projector(cls, choice_of(paths, range(len(paths))), len(paths))
+
+    def decode(self, data: bytes) -> tuple[*Values]:
+        """The chosen values of the message that the buffer holds, from its first to its last byte.
+
+        Raises:
+            DecodeError: as `Message.decode`, which checks no more than this does.
+        """
+        if self._projector is not None and (values := self._projector.decode(data)) is not None:
+            return values
+        return python_engine.values_of(self.cls.decode(data), self._ways)
+
+    def read(self, data: bytes, offset: int = 0) -> tuple[tuple[*Values], int]:
+        """The chosen values of the message that starts at `offset` of a longer buffer, and the offset after it.
+
+        Raises:
+            DecodeError: as `Message.read`.
+            ValueError: the offset is outside the buffer.
+        """
+        if self._projector is not None and (found := self._projector.read(data, offset)) is not None:
+            return found
+        message, end = self.cls.read(data, offset)
+        return python_engine.values_of(message, self._ways), end
+
+    def replace(self, data: bytes, values: tuple[*Values]) -> bytes:
+        """The message that the buffer holds, with other values in the chosen fields.
+
+        They are exactly the bytes of decoding the message, setting the values and encoding it.
+
+        Args:
+            data: the bytes of the message.
+            values: one for each path, in the shape in which `decode` gives them.
+
+        Raises:
+            DecodeError: as `Message.decode`.
+            EncodeError: a value does not fit its field, or does not have the shape of what it replaces.
+            ProjectionError: there are more or fewer values than paths.
+        """
+        given = self._given(values)
+        if self._projector is not None and (new := self._projector.replace(data, given, 0, True)) is not None:
+            return new
+        message = self.cls.decode(data)
+        python_engine.assign(message, self._ways, given)
+        return message.encode()
+
+    def replace_at(self, data: bytes, offset: int, values: tuple[*Values]) -> bytes:
+        """All of a buffer, with other values in the message that starts at `offset`.
+
+        What is before the message and after it, such as the header of a frame, is copied.
+
+        Raises:
+            DecodeError: as `Message.read`.
+            EncodeError: as `replace`.
+            ProjectionError: there are more or fewer values than paths.
+            ValueError: the offset is outside the buffer.
+        """
+        given = self._given(values)
+        if self._projector is not None and (new := self._projector.replace(data, given, offset, False)) is not None:
+            return new
+        content = content_of(data)
+        message, end = self.cls.read(content, offset)
+        python_engine.assign(message, self._ways, given)
+        return content[:offset] + message.encode() + content[end:]
+
+    def _given(self, values: Sequence[Any]) -> list[Any]:
+        given = list(values)
+        if len(given) != len(self.paths):
+            raise ProjectionError(f"{len(given)} values for {len(self.paths)} chosen fields of {self._name}")
+        return given
+
+    @property
+    def _name(self) -> str:
+        return f"{self.cls.NAME} v{self.cls.VERSION}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Projection, (self.cls, *self.paths)
+
+    def __repr__(self) -> str:
+        return f"<Projection of {self._name}: {', '.join(self.paths)}>"
+
+
+def projector(cls: type[Message], choice: Choice, count: int) -> Projector | None:
+    """What the kernel reads and replaces chosen fields with; None where it is not in use or does not serve them."""
+    if native.kernel is None or any(vars(base).keys() & OWN_METHODS for base in cls.__mro__ if base is not Message):
+        return None
+    try:
+        return native.kernel.Projector(cls, choice, count)  # type: ignore[no-any-return]
+    except native.kernel.NotServed:
+        return None
