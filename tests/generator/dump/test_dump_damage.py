@@ -155,7 +155,7 @@ def test_a_head_with_offsets_that_wrap_is_shown(dump: Dump, tmp_path: Path) -> N
     ("arguments", "said"),
     [
         (("missing.log",), "missing.log does not exist; give a log segment, a folder of a partition or a capture"),
-        (("a-0/x.index",), "a-0/x.index: is an offset index; give a log segment (.log)"),
+        (("a-0/x.index", "-r"), "a-0/x.index is an offset index, which is shown whole; give it without options but"),
         (("empty",), "empty: no log segments, packets or frames.jsonl; give a file, or a folder with files such as"),
         (("a-0", "-r", "-s"), "--records shows more than batches and --summary less; give one of them"),
         (("a-0", "-s", "-F"), "--summary needs the end of a file, and --follow has none; give one of them"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kipgen.commands.dump.log_files import LogFile
     from kipgen.commands.dump.logs import Wanted
     from kipgen.commands.dump.output import Output
+    from kipgen.commands.dump.partition_files import Kind
     from kipwire.records import Bounds
 
 
@@ -43,8 +44,9 @@ def dump(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="Log segments (.log), snapshots (.checkpoint), folders of partitions; captures of packets (.pcap, "
-            ".pcapng) or of kipwire's own format.",
+            help="Log segments (.log), snapshots (.checkpoint), folders of partitions; indexes (.index, .timeindex, "
+            ".txnindex), snapshots of producers (.snapshot), leader-epoch-checkpoint and the checkpoints of a broker; "
+            "captures of packets (.pcap, .pcapng) or of kipwire's own format.",
             show_default=False,
         ),
     ],
@@ -81,6 +83,7 @@ def dump(
     from kipgen.commands.dump.log_files import find_log_files
     from kipgen.commands.dump.logs import Wanted
     from kipgen.commands.dump.output import Output
+    from kipgen.commands.dump.partition_files import dump_partition_file, kind_of
     from kipwire.errors import KipwireError
     from kipwire.records import Bounds
     from kipwire.tools.collector import no_garbage_collection
@@ -92,13 +95,17 @@ def dump(
     type_ = None if decode_as is None else decode_as.value
     captures: list[Capture] = []
     logs: list[LogFile] = []
+    others: list[tuple[Path, Kind]] = []
     try:
         bounds = _bounds(from_offset, to_offset, since, until)
         for path in paths:
             if not path.exists():
                 fail(f"{path} does not exist; give a log segment, a folder of a partition or a capture")
-            capture = capture_at(path)
-            if capture is not None:
+            kind = kind_of(path)
+            capture = None if kind is not None else capture_at(path)
+            if kind is not None:
+                others.append((path, kind))
+            elif capture is not None:
                 captures.append(capture)
             else:
                 logs += find_log_files(path, type_)
@@ -106,6 +113,8 @@ def dump(
         fail(str(error))
     if captures and (records or summary or follow or decode_as or from_offset is not None or to_offset is not None):
         fail(f"{captures[0].path} is a capture; --records, --summary, --follow, --as and offsets are for logs")
+    if others and (records or summary or follow or decode_as or ports or bounds != Bounds()):
+        fail(f"{others[0][0]} is {others[0][1].what}, which is shown whole; give it without options but --format")
     if logs and ports:
         fail(f"{logs[0].path} is a log; --port is for captures")
     out = Output()
@@ -113,7 +122,8 @@ def dump(
     wanted = Wanted(bounds if bounds != Bounds() else None, records, summary)
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
-            errors = _captures(captures, format_, out, bounds, ports or [])
+            errors = sum(dump_partition_file(*other, out, as_json=format_ is Format.JSON) for other in others)
+            errors += _captures(captures, format_, out, bounds, ports or [])
             errors += _logs(logs, format_, out, wanted, type_, follow)
         out.flush()
     except BrokenPipeError:  # such as that of head, which has seen enough

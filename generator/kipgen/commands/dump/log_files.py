@@ -22,13 +22,6 @@ from kipwire.records import Bounds
 RAW = "none"
 """Instead of a topic: records are shown as they are."""
 
-_OTHER_FILES = {
-    ".index": "an offset index",
-    ".timeindex": "a time index",
-    ".txnindex": "an index of aborted transactions",
-    ".snapshot": "a snapshot of the producers' state",
-}
-
 
 class LogFile(NamedTuple):
     """A segment or a snapshot."""
@@ -66,7 +59,7 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
     """The log files at a path: that file; or the segments of a folder, or of all partitions in it.
 
     Raises:
-        ValueError: the folder has no segments, or the file is another one of a log.
+        ValueError: the folder has no segments.
     """
     if path.is_dir():
         folders = sorted({file.parent for file in path.rglob(f"*{SEGMENT}") if base_offset_of(file.name) is not None})
@@ -76,11 +69,6 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
                 f"00000000000000000000{SEGMENT}, a.pcap, or {INDEX} (plain or {PACKED})"
             )
         return [log_file(file, decode_as) for folder in folders for file in segments_of(folder)]
-    if path.suffix in _OTHER_FILES:
-        raise ValueError(
-            f"{path}: is {_OTHER_FILES[path.suffix]}; give a log segment ({SEGMENT}), a snapshot ({SNAPSHOT}) or a "
-            "capture"
-        )
     return [log_file(path, decode_as)]
 
 

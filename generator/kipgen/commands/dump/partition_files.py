@@ -1,0 +1,150 @@
+"""Dump the files beside a partition's segments: one line for each entry, for people or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kipgen.commands.console import one_line
+from kipgen.commands.dump.moments import moment_text
+from kipgen.commands.dump.output import Output
+from kipwire.errors import DecodeError
+from kipwire.logs.names import SEGMENT, base_offset_of, partition_of
+from kipwire.logs.partition_files import (
+    aborted_transactions,
+    leader_epochs,
+    offset_index,
+    partition_offsets,
+    producer_snapshot,
+    time_index,
+)
+from kipwire.structs import Struct
+from kipwire.tools.lines import print_err
+from kipwire.tools.printable import printable_line
+from kipwire.tools.words import counted
+
+Entry = dict[str, Any]
+
+_TIMES = ("timestamp",)
+"""Names of values that people read as a time."""
+
+
+class Kind(NamedTuple):
+    """One kind of file."""
+
+    type: str
+    """Of its entries, in JSON."""
+    what: str
+    entries: Callable[[Path], Iterator[Entry]]
+    """The entries of a file, in its order.
+
+    Raises:
+        DecodeError: the file is damaged.
+        ValueError: it is another file, by its name or its content.
+    """
+
+
+def kind_of(path: Path) -> Kind | None:
+    """The kind of a file by its name; None if it is not one of these."""
+    return _BY_SUFFIX.get(path.suffix) or _BY_NAME.get(path.name)
+
+
+def dump_partition_file(path: Path, kind: Kind, out: Output, *, as_json: bool) -> int:
+    """Write a line for each entry of a file; how many errors there are, 0 or 1."""
+    if not as_json:
+        out.write(f"{printable_line(str(path))}: {kind.what}, {counted(path.stat().st_size, 'byte')}\n")
+    line = _json_line(path, kind) if as_json else _text_line
+    try:
+        for entry in kind.entries(path):
+            out.write(line(entry))
+    except ValueError as error:
+        out.flush()
+        print_err(("error: ", "red"), f"{one_line(path)}: {_reason(error)}")
+        return 1
+    return 0
+
+
+def _reason(error: ValueError) -> str:
+    return f"{error.path} at byte {error.offset}: {error.reason}" if isinstance(error, DecodeError) else str(error)
+
+
+def _text_line(entry: Entry) -> str:
+    texts = (f"{name}={moment_text(value) if name in _TIMES else value}" for name, value in entry.items())
+    return f"{' '.join(texts)}\n"
+
+
+def _json_line(path: Path, kind: Kind) -> Callable[[Entry], str]:
+    topic, partition = partition_of(path.absolute().parent.name) or (None, None)
+    head = {"type": kind.type, "file": str(path)}
+    if partition is not None:
+        head |= {"topic": topic, "partition": partition}  # type: ignore[dict-item]
+
+    def line(entry: Entry) -> str:
+        return json.dumps(head | entry, separators=(",", ":")) + "\n"
+
+    return line
+
+
+def _base_offset(path: Path) -> int:
+    found = base_offset_of(path.with_suffix(SEGMENT).name)
+    if found is None:
+        raise ValueError(f"the name must say the first offset, as in 00000000000000000612{path.suffix}")
+    return found
+
+
+def _offset_index(path: Path) -> Iterator[Entry]:
+    with path.open("rb") as file:
+        for entry in offset_index(file, _base_offset(path)):
+            yield entry._asdict()
+
+
+def _time_index(path: Path) -> Iterator[Entry]:
+    with path.open("rb") as file:
+        for entry in time_index(file, _base_offset(path)):
+            yield entry._asdict()
+
+
+def _aborted(path: Path) -> Iterator[Entry]:
+    with path.open("rb") as file:
+        yield from map(_fields, aborted_transactions(file))
+
+
+def _producers(path: Path) -> Iterator[Entry]:
+    yield from map(_fields, producer_snapshot(path.read_bytes()).producer_entries)
+
+
+def _fields(struct: Struct) -> Entry:
+    return {field.name: getattr(struct, field.name) for field in struct.ATTRIBUTES}
+
+
+def _leader_epochs(path: Path) -> Iterator[Entry]:
+    for entry in leader_epochs(path.read_text("utf-8")):
+        yield entry._asdict()
+
+
+def _partition_offsets(path: Path) -> Iterator[Entry]:
+    for entry in partition_offsets(path.read_text("utf-8")):
+        yield entry._asdict()
+
+
+_BY_SUFFIX = {
+    ".index": Kind("offset_index", "an offset index", _offset_index),
+    ".timeindex": Kind("time_index", "a time index", _time_index),
+    ".txnindex": Kind("aborted_transaction", "an index of aborted transactions", _aborted),
+    ".snapshot": Kind("producer", "a snapshot of the producers", _producers),
+}
+_BY_NAME = {
+    "leader-epoch-checkpoint": Kind("leader_epoch", "a list of leaders", _leader_epochs),
+    "recovery-point-offset-checkpoint": Kind(
+        "partition_offset", "offsets up to which logs are on disk", _partition_offsets
+    ),
+    "replication-offset-checkpoint": Kind("partition_offset", "a list of high watermarks", _partition_offsets),
+    "log-start-offset-checkpoint": Kind(
+        "partition_offset", "a list of offsets at which logs begin", _partition_offsets
+    ),
+    "cleaner-offset-checkpoint": Kind(
+        "partition_offset", "a list of offsets up to which logs are compacted", _partition_offsets
+    ),
+}

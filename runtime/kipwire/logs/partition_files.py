@@ -1,0 +1,212 @@
+"""The files that a broker keeps beside the segments of a partition, and its checkpoints.
+
+Indexes (`.index`, `.timeindex`, `.txnindex`) hold entries of a fixed size. A broker takes 10 MiB for each index of a
+segment that it still writes; the part that it has not used is zeros, which are not entries. Checkpoints are text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct as Packer
+from typing import BinaryIO, NamedTuple
+
+from kafka_messages.aborted_txn.v0 import AbortedTxn
+from kafka_messages.producer_snapshot.v1 import ProducerSnapshot
+from kipwire.codec.checksums import crc32c
+from kipwire.errors import DecodeError
+from kipwire.tools.words import counted, only_left
+
+_OFFSET_ENTRY = Packer(">ii")
+_TIME_ENTRY = Packer(">qi")
+_VERSION = Packer(">h")
+_ABORTED_BYTES = _VERSION.size + len(AbortedTxn().encode())
+_CHECKSUM_END = _VERSION.size + 4
+"""Of a producer snapshot: its version and its checksum come before what the checksum covers."""
+_ENTRIES_AT_ONCE = 4096
+_CHECKPOINT_VERSION = 0
+
+
+class OffsetIndexEntry(NamedTuple):
+    """An entry of `.index`: where in the segment a batch starts."""
+
+    offset: int
+    """The last offset of the batch."""
+    position: int
+    """Of its first byte."""
+
+
+class TimeIndexEntry(NamedTuple):
+    """An entry of `.timeindex`: no record up to this offset has a later timestamp."""
+
+    timestamp: int
+    """In milliseconds since 1970."""
+    offset: int
+
+
+class LeaderEpoch(NamedTuple):
+    """A line of `leader-epoch-checkpoint`: a leader, and the first offset that it wrote."""
+
+    epoch: int
+    start_offset: int
+
+
+class PartitionOffset(NamedTuple):
+    """A line of one of the checkpoints of a broker, such as `replication-offset-checkpoint`."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+def offset_index(file: BinaryIO, base_offset: int) -> Iterator[OffsetIndexEntry]:
+    """The entries of an offset index.
+
+    Args:
+        file: an `.index`, open for reading at its start.
+        base_offset: of the segment, which is in the file's name.
+
+    Raises:
+        DecodeError: the file ends within an entry, or an entry is not after the one before it.
+    """
+    last = OffsetIndexEntry(-1, -1)
+    for number, (relative, position) in enumerate(_entries(file, _OFFSET_ENTRY, "offset index")):
+        entry = OffsetIndexEntry(base_offset + relative, position)
+        if relative < 0 or entry.offset <= last.offset or position <= last.position:
+            reason = (
+                f"offset {entry.offset} at position {position} is not after offset {last.offset} at {last.position}"
+            )
+            raise DecodeError("offset index", 0, f"entries[{number}]", number * _OFFSET_ENTRY.size, reason)
+        yield entry
+        last = entry
+
+
+def time_index(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:
+    """The entries of a time index.
+
+    Args:
+        file: a `.timeindex`, open for reading at its start.
+        base_offset: of the segment, which is in the file's name.
+
+    Raises:
+        DecodeError: the file ends within an entry, or an entry is not after the one before it.
+    """
+    last = TimeIndexEntry(-1, -1)
+    for number, (timestamp, relative) in enumerate(_entries(file, _TIME_ENTRY, "time index")):
+        entry = TimeIndexEntry(timestamp, base_offset + relative)
+        if relative < 0 or timestamp < last.timestamp or entry.offset < last.offset:
+            reason = f"{timestamp} at offset {entry.offset} is not after {last.timestamp} at offset {last.offset}"
+            raise DecodeError("time index", 0, f"entries[{number}]", number * _TIME_ENTRY.size, reason)
+        yield entry
+        last = entry
+
+
+def _entries(file: BinaryIO, packer: Packer, name: str) -> Iterator[tuple[int, int]]:
+    """The entries of an index up to the zeros at its end, read a few thousand at a time."""
+    at = 0
+    while data := file.read(packer.size * _ENTRIES_AT_ONCE):
+        over = len(data) % packer.size
+        for entry in packer.iter_unpack(data[: len(data) - over]):
+            if entry == (0, 0):  # space taken in advance: the batch at the start of a segment has no entry
+                return
+            yield entry
+        at += len(data)
+        if over:
+            number = at // packer.size
+            raise DecodeError(name, 0, f"entries[{number}]", at - over, f"need {packer.size} bytes, {only_left(over)}")
+
+
+def aborted_transactions(file: BinaryIO) -> Iterator[AbortedTxn]:
+    """The transactions of a segment that were aborted (KIP-98).
+
+    Args:
+        file: a `.txnindex`, open for reading at its start.
+
+    Raises:
+        DecodeError: the file ends within an entry, or one is of a version that Kafka 4.4 does not know.
+    """
+    at = 0
+    while data := file.read(_ABORTED_BYTES):
+        path = f"entries[{at // _ABORTED_BYTES}]"
+        if len(data) < _ABORTED_BYTES:
+            reason = f"need {_ABORTED_BYTES} bytes, {only_left(len(data))}"
+            raise DecodeError("transaction index", 0, path, at, reason)
+        (version,) = _VERSION.unpack_from(data)
+        if version != AbortedTxn.VERSION:
+            reason = f"is {version}; only {AbortedTxn.VERSION} is known"
+            raise DecodeError("transaction index", 0, f"{path}.version", at, reason)
+        yield AbortedTxn.decode(data[_VERSION.size :])
+        at += _ABORTED_BYTES
+
+
+def producer_snapshot(data: bytes) -> ProducerSnapshot:
+    """The producers of a partition, and what each of them wrote last before the offset in the file's name (KIP-98).
+
+    Args:
+        data: the content of a `.snapshot`.
+
+    Raises:
+        DecodeError: it is damaged, or of a version that Kafka 4.4 does not know.
+    """
+    name = ProducerSnapshot.NAME
+    if len(data) < _CHECKSUM_END:
+        raise DecodeError(name, 0, "version", 0, f"need {_CHECKSUM_END} bytes, {only_left(len(data))}")
+    (version,) = _VERSION.unpack_from(data)
+    if version != ProducerSnapshot.VERSION:
+        raise DecodeError(name, 0, "version", 0, f"is {version}; only {ProducerSnapshot.VERSION} is known")
+    snapshot = ProducerSnapshot.decode(data[_VERSION.size :])
+    computed = crc32c(data[_CHECKSUM_END:])
+    if snapshot.crc != computed:
+        reason = f"is {snapshot.crc:#010x}, but the bytes after it have {computed:#010x}"
+        raise DecodeError(name, version, "crc", _VERSION.size, reason)
+    return snapshot
+
+
+def leader_epochs(text: str) -> list[LeaderEpoch]:
+    """The leaders of a partition, the first one first.
+
+    Args:
+        text: the content of `leader-epoch-checkpoint`.
+
+    Raises:
+        ValueError: it is not such a file; the error says the line.
+    """
+    return [LeaderEpoch(*map(int, fields)) for fields in _checkpoint(text, "epoch and start offset", 2)]
+
+
+def partition_offsets(text: str) -> list[PartitionOffset]:
+    """The offsets of all partitions of a broker.
+
+    Args:
+        text: the content of `recovery-point-offset-checkpoint`, `replication-offset-checkpoint` (high watermarks),
+            `log-start-offset-checkpoint` or `cleaner-offset-checkpoint`.
+
+    Raises:
+        ValueError: it is not such a file; the error says the line.
+    """
+    lines = _checkpoint(text, "topic, partition and offset", 3)
+    return [PartitionOffset(topic, int(partition), int(offset)) for topic, partition, offset in lines]
+
+
+def _checkpoint(text: str, what: str, fields: int) -> Iterator[list[str]]:
+    """The lines of a checkpoint, split; the first line is its version, the second the number of the others."""
+    lines = text.splitlines()
+    for number, meaning in enumerate(("a version", "a number of lines"), 1):
+        if len(lines) < number or not _is_number(lines[number - 1]):
+            raise ValueError(f"line {number}: expected {meaning}, found {_shown(lines, number)}")
+    if int(lines[0]) != _CHECKPOINT_VERSION:
+        raise ValueError(f"line 1: the version is {lines[0]}; only {_CHECKPOINT_VERSION} is known")
+    if int(lines[1]) != len(lines) - 2:
+        raise ValueError(f"line 2: expected {counted(int(lines[1]), 'line')} after it, found {len(lines) - 2:,}")
+    for number, line in enumerate(lines[2:], 3):
+        found = line.split(" ")
+        if len(found) != fields or not all(map(_is_number, found[-2:])):
+            raise ValueError(f"line {number}: expected {what}, found {_shown(lines, number)}")
+        yield found
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isascii() and text.removeprefix("-").isdigit() and len(text) <= 20
+
+
+def _shown(lines: list[str], number: int) -> str:
+    return repr(lines[number - 1][:80]) if len(lines) >= number else "the end"

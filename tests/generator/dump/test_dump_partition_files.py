@@ -1,0 +1,111 @@
+"""kipgen dump shows the files beside segments, as Kafka's own tool does, and says what is wrong with damaged ones."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.generator.dump.conftest import Dump
+from tests.support.places import DATA, ROOT
+
+pytestmark = pytest.mark.same_without_kernel("no message is read by the kernel alone")
+
+FOLDER = DATA / "partition_files" / "payments-0"
+NAME = "00000000000000000044"
+
+Objects = Callable[..., list[dict[str, Any]]]
+
+_OF_KAFKA = {
+    "producerEpoch": "epoch",
+    "lastTimestamp": "timestamp",
+    "currentTxnFirstOffset": "current_txn_first_offset",
+}
+"""Names of Kafka's tool that are not ours in another spelling."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the files of a partition, in the folder in which `dump` runs."""
+    return Path(shutil.copytree(FOLDER, tmp_path / "payments-0"))
+
+
+def test_each_entry_is_a_line(dump: Dump, folder: Path) -> None:
+    done = dump(*[f"payments-0/{NAME}{suffix}" for suffix in (".timeindex", ".txnindex", ".snapshot")])
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        f"payments-0/{NAME}.timeindex: a time index, 60 bytes",
+        "timestamp=2026-11-22T15:24:32.913Z offset=49",
+        "timestamp=2026-11-22T15:24:33.765Z offset=59",
+        "timestamp=2026-11-22T15:24:33.792Z offset=65",
+        "timestamp=2026-11-22T15:24:34.619Z offset=76",
+        "timestamp=2026-11-22T15:24:35.436Z offset=87",
+        f"payments-0/{NAME}.txnindex: an index of aborted transactions, 68 bytes",
+        "producer_id=0 first_offset=45 last_offset=54 last_stable_offset=55",
+        "producer_id=0 first_offset=82 last_offset=87 last_stable_offset=88",
+        f"payments-0/{NAME}.snapshot: a snapshot of the producers, 102 bytes",
+        "producer_id=0 epoch=0 last_sequence=19 last_offset=42 offset_delta=4 timestamp=2026-11-22T15:24:32.100Z "
+        "coordinator_epoch=0 current_txn_first_offset=-1",
+        "producer_id=1 epoch=0 last_sequence=19 last_offset=37 offset_delta=4 timestamp=2026-11-22T15:24:32.080Z "
+        "coordinator_epoch=-1 current_txn_first_offset=-1",
+    ]
+
+
+def test_checkpoints_are_shown_too(objects: Objects, folder: Path) -> None:
+    leader = "payments-0/leader-epoch-checkpoint"
+    assert objects(leader) == [
+        {"type": "leader_epoch", "file": leader, "topic": "payments", "partition": 0, "epoch": 0, "start_offset": 0}
+    ]
+    checkpoint = DATA / "partition_files" / "replication-offset-checkpoint"
+    found = {(one["topic"], one["partition"]): one["offset"] for one in objects(checkpoint)}
+    assert found["payments", 0] == 133
+
+
+def test_damage_is_an_error_after_what_could_be_read(dump: Dump, folder: Path) -> None:
+    with (folder / f"{NAME}.index").open("ab") as file:
+        file.write(b"\0\0\0")
+    done = dump(f"payments-0/{NAME}.index")
+    assert done.returncode == 1
+    assert done.stdout.endswith("offset=87 position=4224\n")
+    assert done.stderr == (
+        f"error: payments-0/{NAME}.index: entries[5] at byte 40: need 8 bytes, but only 3 are left\n"
+    )
+
+
+def test_an_index_without_its_offset_in_its_name_is_an_error(dump: Dump, folder: Path) -> None:
+    (folder / f"{NAME}.index").rename(folder / "some.index")
+    done = dump("payments-0/some.index")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: payments-0/some.index: the name must say the first offset, as in 00000000000000000612.index\n",
+    )
+
+
+@pytest.mark.maven
+@pytest.mark.parametrize(
+    "path", sorted(FOLDER.glob("*.*index")) + sorted(FOLDER.glob("*.snapshot")), ids=lambda path: path.name
+)
+def test_every_entry_is_that_of_kafkas_tool(path: Path, objects: Objects) -> None:
+    command = ["bash", str(ROOT / "scripts/broker/broker.sh"), "tool", "org.apache.kafka.tools.DumpLogSegments"]
+    text = subprocess.run(
+        [*command, "--files", str(path)], capture_output=True, check=True, timeout=300
+    ).stdout.decode()
+    rows = [dict(re.findall(r"(\w+): (\S+)", line)) for line in text.splitlines()[1:]]
+    ours = objects(path)
+    assert len(rows) == len(ours)
+    for row, one in zip(rows, ours, strict=True):
+        names = {name: _OF_KAFKA.get(name) or re.sub(r"(?=[A-Z])", "_", name).lower() for name in row}
+        theirs = {names[name]: _number(text) for name, text in row.items() if names[name] in one}
+        assert theirs == {name: one[name] for name in theirs}
+        assert len(theirs) == len(one.keys() - {"type", "file", "topic", "partition"})
+
+
+def _number(text: str) -> int:
+    if text == "OptionalLong.empty":
+        return -1
+    return int(text.removeprefix("OptionalLong[").removesuffix("]"))
