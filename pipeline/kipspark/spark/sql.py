@@ -150,9 +150,10 @@ def register(spark: SparkSession) -> None:
 
 
 def _register_functions(spark: Any) -> None:
-    from pyspark.java_gateway import ensure_callback_server_started
+    from pyspark import java_gateway
 
-    ensure_callback_server_started(spark.sparkContext._gateway)
+    gateway: Any = java_gateway  # its functions have no types
+    gateway.ensure_callback_server_started(spark.sparkContext._gateway)
     registry = spark._jsparkSession.sessionState().functionRegistry()
     for one in FUNCTIONS:
         builder = _Builder(one, spark)
