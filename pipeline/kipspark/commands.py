@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.report.console import show
 from kipspark.report.outputs import check_empty, check_file, check_folder, write_file, write_tables
 from kipspark.report.page import page
-from kipspark.report.report import Report, first_rows
+from kipspark.report.report import FirstRows, Report, Table, first_rows
 from kipspark.sources import extraction
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.options import Options
@@ -338,8 +338,15 @@ def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
 
     If a page is written, which has all tables, only the first table is printed.
     """
-    tables = [first_rows(table) for table in report.tables]
-    show(table_console(), report, tables if html is None else tables[:1])
+    tables: list[FirstRows] = []
+
+    def computed(wanted: Iterable[Table]) -> Iterator[FirstRows]:
+        for table in wanted:
+            tables.append(first_rows(table))
+            yield tables[-1]
+
+    show(table_console(), report, computed(report.tables if html is None else report.tables[:1]))
+    tables += map(first_rows, report.tables[len(tables) :])
     if out is not None:  # before the page, so that a chart that fails does not lose them
         write_tables(out, report.tables)
         OUT.print(f"\nTables: {out}")

@@ -63,7 +63,7 @@ def compat(
 ) -> None:
     """Find what changes of specs break: bytes of released versions, or code; exit 1 if they break something."""
     from kipgen.commands.compat.allow import with_allowances
-    from kipgen.commands.compat.rule import SEVERITIES
+    from kipgen.commands.compat.rule import SEVERITIES, WITHOUT_COLUMNS
 
     if as_json and sarif == "-":
         fail("--json and --sarif - both write to standard output; give --sarif a file")
@@ -72,7 +72,7 @@ def compat(
     except ValueError as error:
         fail(str(error))
     compared = _compared(paths or [], against)
-    severities = SEVERITIES if columns else tuple(one for one in SEVERITIES if one != "column")
+    severities = SEVERITIES if columns else WITHOUT_COLUMNS
     found = [finding for one in compared for finding in one.findings]
     if columns:
         found += [finding for one in compared for finding in one.column_findings]

@@ -12,6 +12,9 @@ versions of a message; nobody directly."""
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """From the worst to the mildest."""
 
+WITHOUT_COLUMNS: tuple[Severity, ...] = ("wire", "source", "notice")
+"""Those that are looked for where nobody asks for stored tables."""
+
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
