@@ -18,8 +18,8 @@ from kipwire.tools.extras import explained
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipspark.errors import BrokenMessageError, JobError, SourceError
-    from kipspark.sources import register
     from kipspark.spark.connector import connector_jars
+    from kipspark.spark.error_names import error_name
     from kipspark.spark.functions import (
         counted,
         error_of_coordinator,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         to_message,
     )
     from kipspark.spark.live import live, live_ends, live_stream
+    from kipspark.spark.sql import register
     from kipspark.spark.tables import with_message
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "SourceError",
     "connector_jars",
     "counted",
+    "error_name",
     "error_of_coordinator",
     "error_of_message",
     "error_of_metadata",
@@ -59,9 +61,10 @@ _MODULES = {
     "BrokenMessageError": "kipspark.errors",
     "JobError": "kipspark.errors",
     "SourceError": "kipspark.errors",
-    "register": "kipspark.sources",
+    "register": "kipspark.spark.sql",
     "connector_jars": "kipspark.spark.connector",
     "counted": "kipspark.spark.functions",
+    "error_name": "kipspark.spark.error_names",
     "error_of_coordinator": "kipspark.spark.functions",
     "error_of_message": "kipspark.spark.functions",
     "error_of_metadata": "kipspark.spark.functions",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,23 +12,23 @@ from typing import Annotated
 
 import pyspark
 import typer
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kipspark import job_reports, samples
 from kipspark.errors import JobError, SourceError
+from kipspark.jobs import metadata as metadata_log
+from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.report.console import show
 from kipspark.report.outputs import check_empty, check_file, check_folder, write_file, write_tables
 from kipspark.report.page import page
-from kipspark.report.report import Report, first_rows
+from kipspark.report.report import FirstRows, Report, Table, first_rows
 from kipspark.sources import extraction
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.options import Options
 from kipspark.sources.segments import find_segments
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import TESTED_VERSION, check_repository, connector_jars, fetch, name_of
-from kipspark.spark.session import is_submitted, open_session
+from kipspark.spark.session import FOR_FEW_ROWS, is_submitted, open_session
 from kipwire import KipwireError
 from kipwire.registry import registry_of
 from kipwire.release import release_line
@@ -42,12 +41,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-_RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILINE)
-"""The line of a traceback that names the exception raised in a Python worker."""
-
-_OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
-"""The text before the reason why a task failed in Java."""
 
 _ROWS_OF_PAGE = 20_000
 """The most rows of a table that a page can have; how many fit depends on their length."""
@@ -95,7 +88,7 @@ def main() -> None:
     logging.disable()  # py4j would log the same errors with tracebacks
     try:
         app()
-    except (KipwireError, PySparkException, Py4JJavaError, OSError) as error:
+    except (KipwireError, *SPARK_ERRORS, OSError) as error:
         ERR.print(f"kipspark: {reason(error)}")
         sys.exit(1)
 
@@ -127,15 +120,16 @@ def offsets(
     if command_config is not None and bootstrap_servers is None:
         raise JobError("--command-config needs --bootstrap-servers")
     jars = ""
+    folder = _logs(path, remote) if bootstrap_servers is None else None
     report_of: ReportOf
     commits_of: CommitsOf
     if not stream and (checkpoint is not None or every is not None):
         raise JobError("--checkpoint and --every need --stream")
-    if bootstrap_servers is None:
-        folder = _logs(path, remote)
+    if folder is not None:
         report_of = partial(job_reports.offsets_report, path=folder)
         commits_of = partial(job_reports.commits_of_folders, path=folder)
     else:
+        assert bootstrap_servers is not None
         options = client_options(command_config) if command_config else {}
         report_of = partial(job_reports.live_offsets_report, bootstrap_servers=bootstrap_servers, options=options)
         commits_of = partial(job_reports.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
@@ -154,7 +148,7 @@ def offsets(
         finally:
             spark.stop()
         return
-    _run(report_of, out, html, master, remote, jars)
+    _run(report_of, out, html, master, remote, jars, folder)
 
 
 @app.command()
@@ -189,7 +183,7 @@ def _of_captures(report: Callable[[SparkSession, Path, str], Report]) -> Callabl
         remote: Remote = None,
     ) -> None:
         captures = _captures(path, ports, remote)
-        _run(lambda spark: report(spark, captures, ports), out, html, master, remote)
+        _run(lambda spark: report(spark, captures, ports), out, html, master, remote, data=captures)
 
     return command
 
@@ -225,8 +219,8 @@ def metadata(
 ) -> None:
     """Topics, partitions, leaders and configuration of a cluster at a point in time, from its metadata log."""
     time = None if at is None else _time(at)
-    logs = _logs(path, remote)
-    _run(lambda spark: job_reports.metadata_report(spark, logs, time), out, html, master, remote)
+    logs = _logs(path, remote, metadata_log.TOPIC)
+    _run(lambda spark: job_reports.metadata_report(spark, logs, time), out, html, master, remote, data=logs)
 
 
 app.command("encodings", help="What KIP-625's integer encodings would save, from captures.")(
@@ -251,8 +245,8 @@ def conform(
     packages = package or ["kafka_messages"]
     for name in packages:
         registry_of(name)  # raises before Spark starts
-    if golden is not None and not golden.exists():
-        raise JobError(f"{golden}: there is no such file or folder")
+    if golden is not None:
+        job_reports.check_golden(golden)
     report = lambda spark: job_reports.conform_report(spark, packages, count, seed, golden)  # noqa: E731
     if _run(report, out, html, master, remote):
         raise typer.Exit(1)
@@ -262,10 +256,10 @@ def conform(
 # are not on this machine.
 
 
-def _logs(path: Path | None, remote: str | None) -> Path:
-    """The log folder to read, or the sample; its segments have been found unless they are on a server."""
-    if path is not None and remote is None:
-        find_segments(str(path))
+def _logs(path: Path | None, remote: str | None, topic: str = "") -> Path:
+    """The log folder to read, or the sample; it has segments, of a topic if one is given, unless it is on a server."""
+    if path is not None and remote is None and not find_segments(str(path), [topic] if topic else []):
+        raise job_reports.nothing_of(path)
     return path or samples.segments()
 
 
@@ -275,6 +269,20 @@ def _captures(path: Path | None, ports: str, remote: str | None) -> Path:
     if path is not None and remote is None:
         find_captures(str(path))
     return path or samples.capture()
+
+
+_SMALL = 16 * 2**20
+"""Bytes: a job on less data takes seconds, most of them until Java's compilers have done their work."""
+
+
+def _is_small(data: Path) -> bool:
+    """Whether there is little to read at a path of this machine."""
+    left = _SMALL
+    for file in [data] if data.is_file() else data.rglob("*"):
+        left -= file.stat().st_size if file.is_file() else 0
+        if left < 0:
+            return False
+    return True
 
 
 def _ports(text: str) -> tuple[int, ...]:
@@ -294,16 +302,6 @@ def _time(text: str) -> datetime:
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
-def reason(error: BaseException) -> str:
-    """The message to print for an error; for one in a Python worker, the exception without its traceback."""
-    if isinstance(error, PySparkException):
-        raised = _RAISED.findall(str(error))
-        return raised[-1][1] if raised else str(error).partition("\n")[0]
-    if isinstance(error, Py4JJavaError):  # a plain Java error: its second line has the reason
-        return _OF_TASK.sub("", "".join(str(error).splitlines()[1:2]).removeprefix(": "))
-    return str(error)
-
-
 def _run(
     report_of: ReportOf,
     out: Path | None,
@@ -311,8 +309,18 @@ def _run(
     master: str | None,
     remote: str | None,
     jars: str = "",
+    data: Path | None = None,
 ) -> bool:
     """Run a job in its own session, and return whether any of its tables has rows.
+
+    Args:
+        report_of: the job.
+        out: as the option.
+        html: as the option.
+        master: as the option.
+        remote: as the option.
+        jars: of Spark.
+        data: what the job reads, if it is on this machine.
 
     Raises:
         JobError: its tables or its page cannot be written to the given paths.
@@ -321,7 +329,7 @@ def _run(
         check_empty(out)
     if html is not None:
         check_file(html)
-    spark = open_session(master, remote, jars)
+    spark = open_session(master, remote, jars, FOR_FEW_ROWS if data is not None and _is_small(data) else {})
     try:
         return deliver(report_of(spark), out, html)
     finally:
@@ -333,8 +341,18 @@ def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
 
     If a page is written, which has all tables, only the first table is printed.
     """
-    tables = [first_rows(table, table.shown if html is None else _ROWS_OF_PAGE) for table in report.tables]
-    show(table_console(), report, tables if html is None else tables[:1])
+    tables: list[FirstRows] = []
+
+    def rows_of(table: Table) -> FirstRows:
+        return first_rows(table, table.shown if html is None else _ROWS_OF_PAGE)
+
+    def computed(wanted: Iterable[Table]) -> Iterator[FirstRows]:
+        for table in wanted:
+            tables.append(rows_of(table))
+            yield tables[-1]
+
+    show(table_console(), report, computed(report.tables if html is None else report.tables[:1]))
+    tables += map(rows_of, report.tables[len(tables) :])
     if out is not None:  # before the page, so that a chart that fails does not lose them
         write_tables(out, report.tables)
         OUT.print(f"\nTables: {out}")

@@ -257,10 +257,7 @@ def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame
     span = (sf.min("offset").alias("first"), sf.max("offset").alias("last"), sf.min("timestamp").alias("since"))
     (whole,) = log.agg(*span).toArrow().to_pylist()
     if whole["first"] is None:
-        raise JobError(
-            f"{path}: no records of {metadata.TOPIC}; the folder {metadata.TOPIC}-0 is in the log folder of a "
-            "controller, or in its metadata.log.dir"
-        )
+        raise nothing_of(path)
     (used,) = metadata.until(log, at).agg(*span).toArrow().to_pylist()
     if at is not None and used["last"] is None:
         raise JobError(f"{path}: nothing is known as of {_utc(at)}: the log begins at {_utc(whole['since'])}")
@@ -278,6 +275,12 @@ def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame
         f"The state comes from the log alone, from offset {whole['first']} to {used['last']}. Earlier changes are "
         f"missing: the log does not begin at 0, and there is no snapshot{'' if at is None else ' of that time'}."
     )
+
+
+def nothing_of(path: Path) -> JobError:
+    """The error of a path without the metadata log."""
+    where = f"the folder {metadata.TOPIC}-0 is in the log folder of a controller, or in its metadata.log.dir"
+    return JobError(f"{path}: no records of {metadata.TOPIC}; {where}")
 
 
 def _utc(time: datetime) -> str:
@@ -319,11 +322,26 @@ def conform_report(spark: SparkSession, packages: list[str], count: int, seed: i
         corpus = golden_corpus(spark, golden).persist()
         known_bytes = corpus.count()
         if not known_bytes:
-            raise JobError(f"{golden}: no golden messages; expected lines of the kind message in *.jsonl or *.jsonl.gz")
+            raise JobError(f"{golden}: {_NO_GOLDEN}")
         different = conform.golden_differences(corpus).persist()
         tables.append(Table("golden", "Golden messages that differ", different, ("package", "message", "version")))
         notes.append(f"{known_bytes:,} golden messages from {golden}.")
     return Report("Conformance", tuple(tables), (), tuple(notes))
+
+
+_NO_GOLDEN = "no golden messages; expected lines of the kind message in *.jsonl or *.jsonl.gz"
+
+
+def check_golden(path: Path) -> None:
+    """Check that there may be golden messages at a path.
+
+    Raises:
+        JobError: it does not exist, or has no such files.
+    """
+    if not path.exists():
+        raise JobError(f"{path}: there is no such file or folder")
+    if path.is_dir() and not any(path.glob("*.jsonl*")):
+        raise JobError(f"{path}: {_NO_GOLDEN}")
 
 
 def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
@@ -332,10 +350,9 @@ def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
     Lines that cannot be read are rows too, with nulls, so that a damaged file does not pass as a smaller one.
 
     Raises:
-        JobError: the path does not exist.
+        JobError: as `check_golden`.
     """
-    if not path.exists():
-        raise JobError(f"{path}: there is no such file or folder")
+    check_golden(path)
     text = sf.col("value")
     schema = "kind string, message string, version smallint, hex string"
     return (

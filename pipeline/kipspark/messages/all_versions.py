@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import pyarrow as pa
@@ -9,6 +10,8 @@ import pyarrow as pa
 from kipspark.errors import JobError
 from kipspark.messages.selection import Selection
 from kipwire import Message, columns
+from kipwire.columns.arrow_types import Column, StructColumns, columns_of
+from kipwire.description.column_order import ordered, places
 from kipwire.types import TYPES
 
 VERSION = "_version"
@@ -29,17 +32,19 @@ _WIDER = {
 
 @lru_cache
 def all_versions_type(selection: Selection) -> pa.StructType:
-    """The columns of a message in all chosen versions, in the order of the highest one, then those of older ones.
+    """The columns of a message in all chosen versions, in the order of `kipwire.description.column_order`.
+
+    A later release of the specs adds columns at the end of structs. Every column may be null, at every level.
 
     Raises:
         JobError: no version has a chosen field, or a field has incompatible types.
         KipwireError: as `Selection.classes`.
     """
-    merged: pa.DataType = pa.struct([(VERSION, VERSION_TYPE)] if selection.version is None else [])
-    for cls in selection.classes:
-        merged = _merged(
-            merged, spark_able(pa.struct(list(columns.schema(cls, fields_of(selection, cls))))), selection.message
-        )
+    versions = [
+        (cls.VERSION, columns_of(cls, fields_of(selection, cls))) for cls in sorted(selection.classes, key=_version_of)
+    ]
+    leading = [] if selection.version is not None else [pa.field(VERSION, VERSION_TYPE)]
+    merged = pa.struct([*leading, *_merged(versions, selection.message)])
     for path in selection.fields or ():
         if not _has(merged, path.split(".")):
             raise JobError(f"{selection.message} has no field {path!r} in {_versions(selection)}")
@@ -63,18 +68,36 @@ def spark_able(type_: pa.DataType) -> pa.DataType:
     return _WIDER.get(type_, type_)
 
 
-def _merged(one: pa.DataType, other: pa.DataType, where: str) -> pa.DataType:
-    if pa.types.is_struct(one) and pa.types.is_struct(other):
-        types = {field.name: field.type for field in one}
-        for field in other:
-            before = types.get(field.name)
-            types[field.name] = field.type if before is None else _merged(before, field.type, f"{where}.{field.name}")
-        return pa.struct(list(types.items()))
-    if pa.types.is_list(one) and pa.types.is_list(other):
-        return pa.list_(_merged(one.value_type, other.value_type, where))
-    if one != other:
-        raise JobError(f"{where} is {one} in one version and {other} in another; choose one version")
-    return one
+def _version_of(cls: type[Message]) -> int:
+    return cls.VERSION
+
+
+def _merged(versions: Sequence[tuple[int, StructColumns]], where: str) -> pa.StructType:
+    """The columns of one struct in several versions, ascending."""
+    parts: dict[str, list[tuple[int, Column]]] = {}
+    for version, struct in versions:
+        for column in struct.columns:
+            parts.setdefault(column.name, []).append((version, column))
+    order = ordered(places(version, map(_named, struct.columns)) for version, struct in versions)
+    return pa.struct([(name, _merged_type(parts[name], f"{where}.{name}")) for name in order])
+
+
+def _named(column: Column) -> tuple[str, int | None]:
+    return column.name, None if column.field is None else column.field.tag
+
+
+def _merged_type(parts: Sequence[tuple[int, Column]], where: str) -> pa.DataType:
+    """The type of one column in several versions."""
+    structs = [(version, column.struct) for version, column in parts if column.struct is not None]
+    if len(structs) == len(parts):
+        merged = _merged(structs, where)
+        types = [pa.list_(merged) if pa.types.is_list(column.type) else merged for _, column in parts]
+    else:
+        types = [spark_able(column.type) for _, column in parts]
+    for type_ in types[1:]:
+        if type_ != types[0]:
+            raise JobError(f"{where} is {types[0]} in one version and {type_} in another; choose one version")
+    return types[0]
 
 
 def _has(type_: pa.DataType, path: list[str]) -> bool:

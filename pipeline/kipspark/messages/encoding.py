@@ -12,6 +12,7 @@ from kipspark.messages.all_versions import VERSION
 from kipspark.messages.framing import write_lead
 from kipspark.messages.lossy import kept_type, lossy_rows
 from kipspark.messages.selection import Selection
+from kipspark.messages.tag_defaults import with_tag_defaults
 from kipspark.spark.compute import pc
 from kipwire import EncodeError, Message, columns
 
@@ -92,7 +93,7 @@ def _encode(cls: type[Message], rows: pa.StructArray, versions: tuple[type[Messa
         row: f"{cls.NAME} v{cls.VERSION}: {path}: this version has no such field"
         for row, path in lossy_rows(rows, kept, versions)
     }
-    narrow = rows.cast(kept)
+    narrow = with_tag_defaults(rows.cast(kept), cls)
     if errors:
         good = pa.array([row not in errors for row in range(len(rows))])
         narrow = pc.if_else(good, narrow, pa.scalar(None, kept))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -11,10 +13,11 @@ from kipspark.report.report import FirstRows, Report, cell
 from kipwire.tools.printable import printable_line
 
 
-def show(console: Console, report: Report, tables: list[FirstRows]) -> None:
-    """Print a report."""
-    console.print(_text(report.title, "bold"))
-    for shown in (table.for_terminal() for table in tables):
+def show(console: Console, report: Report, tables: Iterable[FirstRows]) -> None:
+    """Print a report, each table as soon as it has been computed."""
+    for number, shown in enumerate(table.for_terminal() for table in tables):
+        if number == 0:
+            console.print(_text(report.title, "bold"))
         console.print()
         if not shown.rows:
             console.print(_text(f"{shown.table.title}: none", "bold"))

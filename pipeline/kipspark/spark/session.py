@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
 from kipspark.errors import JobError
+from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.sources import register
 from kipspark.spark.java import use_java
+from kipspark.spark.quiet_start import quiet_start, reason_in
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set if spark-submit has started this program; then it has chosen the master, and everything else."""
@@ -19,8 +25,10 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _CONNECT_PORT = 15002
 """The default port of a Spark Connect server."""
 _SECONDS_TO_ANSWER = 10
-_MASTERS = ("local", "spark:", "k8s:", "yarn")
-"""What the address of a Spark master begins with."""
+_MASTER = re.compile(
+    r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[ *\d+ *, *\d+ *, *\d+ *\]|spark://[^:,]+:\d+(,[^:,]+:\d+)*|k8s://.+|yarn"
+)
+"""The addresses of Spark masters."""
 
 
 def is_submitted() -> bool:
@@ -28,13 +36,28 @@ def is_submitted() -> bool:
     return _SUBMITTED in os.environ
 
 
-def open_session(master: str | None = None, remote: str | None = None, jars: str = "") -> SparkSession:
+FOR_FEW_ROWS = {
+    # A session of seconds ends before what the optimizing compilers of Java and Spark make has paid off.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""Settings by which a job on small data ends sooner."""
+
+
+def open_session(
+    master: str | None = None,
+    remote: str | None = None,
+    jars: str = "",
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> SparkSession:
     """A session with the data sources of kipspark.
 
     Args:
         master: such as `local[4]`; None for all cores of this machine, or for what spark-submit has chosen.
         remote: address of a Spark Connect server, such as `sc://localhost`; kipwire has to be installed there too.
         jars: paths of jars for Spark, separated by commas; a server, and spark-submit, have their own.
+        settings: of Spark, which replace those that every session on this machine has.
 
     Raises:
         JobError: there is no Java that Spark could run on, nothing answers at that address, or it is not a master's.
@@ -46,13 +69,13 @@ def open_session(master: str | None = None, remote: str | None = None, jars: str
     elif is_submitted():
         spark = builder.getOrCreate()
     else:
-        if master is not None and not master.startswith(_MASTERS):
+        if master is not None and not _MASTER.fullmatch(master):
             what = "is not a Spark master; write one such as local[2] or spark://HOST:7077"
             raise JobError(f"--master: {master!r} {what}")
         use_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the first python3 on PATH
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        spark = (
+        configured = (
             builder.master(master or "local[*]")
             .config("spark.ui.enabled", "false")
             # Spark's default of 200 is for clusters: here starting tasks would take most of the time.
@@ -62,9 +85,21 @@ def open_session(master: str | None = None, remote: str | None = None, jars: str
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.log.level", "OFF")  # the command prints errors itself
             .config("spark.jars", jars)
-            .getOrCreate()
+            .config(map=dict(settings))
         )
+        spark = _started(configured)
     register(spark)
+    return spark
+
+
+def _started(builder: Any) -> SparkSession:
+    """The session, in a new JVM whose own lines do not come before the answer."""
+    with quiet_start() as printed:
+        try:
+            spark: SparkSession = builder.getOrCreate()
+        except SPARK_ERRORS as error:
+            why = reason_in(printed.read_text(errors="replace")) or reason(error)
+            raise JobError(f"Spark cannot start: {why}") from None
     return spark
 
 

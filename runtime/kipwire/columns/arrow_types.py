@@ -9,12 +9,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipwire.columns.errors import ColumnError
+from kipwire.description.column_order import UNKNOWN as UNKNOWN
 from kipwire.messages import Message
 from kipwire.structs import Field, Struct
 from kipwire.types import TYPES
-
-UNKNOWN = "unknown_tagged_fields"
-"""The column of the tagged fields that no version knows; every flexible struct has it."""
 
 UNKNOWN_TYPE = pa.map_(pa.int32(), pa.field("value", pa.binary(), nullable=False))
 

@@ -22,8 +22,11 @@ from tests.support.subjects.compat_changes import (
 
 # Every rule by itself
 
+OF_BYTES_AND_CODE = [rule for rule in ALL if rule.severity != "column"]
+OF_COLUMNS = [rule for rule in ALL if rule.severity == "column"]
 
-@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
+
+@pytest.mark.parametrize("rule", OF_BYTES_AND_CODE, ids=lambda rule: rule.id)
 def test_bad_example_is_found_by_just_that_rule_and_good_one_breaks_nothing(rule: CompatRule, tmp_path: Path) -> None:
     found = compare_paths(*write_revisions(tmp_path / "bad", rule.bad)).findings
     serious = {finding.rule.id for finding in found if finding.severity != "notice"}
@@ -33,6 +36,18 @@ def test_bad_example_is_found_by_just_that_rule_and_good_one_breaks_nothing(rule
     good = compare_paths(*write_revisions(tmp_path / "good", rule.good)).findings
     assert rule.id not in {finding.rule.id for finding in good}
     assert {finding.severity for finding in good} <= {"notice"}
+
+
+@pytest.mark.parametrize("rule", OF_COLUMNS, ids=lambda rule: rule.id)
+def test_bad_example_of_columns_breaks_stored_tables_alone_and_good_one_nothing(
+    rule: CompatRule, tmp_path: Path
+) -> None:
+    compared = compare_paths(*write_revisions(tmp_path / "bad", rule.bad))
+    assert {finding.severity for finding in compared.findings} <= {"notice"}
+    assert {(finding.rule, finding.severity) for finding in compared.column_findings} == {(rule, "column")}
+    good = compare_paths(*write_revisions(tmp_path / "good", rule.good))
+    assert {finding.severity for finding in good.findings} <= {"notice"}
+    assert good.column_findings == ()
 
 
 def test_rules_have_ids_of_their_own_and_say_what_breaks_and_what_to_do() -> None:

@@ -11,11 +11,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JNetworkError
+from pyspark.errors import PySparkException
 
 import kipspark
 from kipspark import commands
 from kipspark.interrupts import ctrl_c
+from kipspark.reasons import reason
 from kipspark.report.outputs import write_file
+from kipspark.spark.quiet_start import quiet_start, reason_in
+from tests.support.places import DATA
+
+SEGMENTS = DATA / "segments"
 
 
 @pytest.mark.parametrize(
@@ -55,6 +62,13 @@ from kipspark.report.outputs import write_file
             "metadata --master foo",
             r"--master: 'foo' is not a Spark master; write one such as local\[2\] or spark://HOST:",
         ),
+        ("metadata --master local[x]", r"--master: 'local\[x\]' is not a Spark master"),
+        ("metadata --master spark://host", r"--master: 'spark://host' is not a Spark master"),
+        (
+            "metadata {orders}",
+            r"orders-0: no records of __cluster_metadata; the folder __cluster_metadata-0 is in the log folder of a c",
+        ),
+        ("conform --golden {full}", r"full: no golden messages; expected lines of the kind message in \*.jsonl or"),
         (
             "connector --repository https://",
             r"https://: is not the URL of a Maven repository, such as https://HOST/PATH",
@@ -72,7 +86,9 @@ def test_what_cannot_be_done_is_refused_before_spark_starts(
     (tmp_path / "full" / "kept").write_text("")
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed = server.getsockname()[1]
-    named = arguments.format(file=tmp_path / "file", full=tmp_path / "full", closed=closed)
+    named = arguments.format(
+        file=tmp_path / "file", full=tmp_path / "full", closed=closed, orders=SEGMENTS / "orders-0"
+    )
     monkeypatch.setattr(sys, "argv", ["kipspark", *named.split()])
     with pytest.raises(SystemExit) as end:
         commands.main()
@@ -82,6 +98,62 @@ def test_what_cannot_be_done_is_refused_before_spark_starts(
     assert len(printed.err.splitlines()) == 1
     assert re.search(wrong, printed.err)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "kept"]
+
+
+_OUT_OF_MEMORY = (
+    "; its JVM may use 1g: set the environment variable SPARK_DRIVER_MEMORY, such as SPARK_DRIVER_MEMORY=4g"
+)
+_LOST = "Job aborted due to stage failure: Lost task 0.0 in stage 1.0 (TID 1) (host executor driver): "
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PySparkException(f"{_LOST}java.lang.OutOfMemoryError: Java heap space\n\tat a.b(C.scala:1)"), _OUT_OF_MEMORY),
+        (
+            PySparkException("[UNABLE_TO_ACQUIRE_MEMORY] Unable to acquire 65536 bytes of memory, got 0."),
+            _OUT_OF_MEMORY,
+        ),
+        (Py4JNetworkError("Answer from Java side is empty"), _OUT_OF_MEMORY),
+        (ConnectionRefusedError(111, "Connection refused"), _OUT_OF_MEMORY),
+        (
+            PySparkException(f"{_LOST}java.io.IOException: No space left on device\n\tat a.b(C.scala:1)"),
+            "SPARK_LOCAL_DIRS",
+        ),
+        (PySparkException(f"{_LOST}Python worker exited unexpectedly (crashed)\n\tat a"), "--master 'local[1]'"),
+        (PySparkException(f"{_LOST}java.io.IOException: Too many open files\n\tat a"), "ulimit -n"),
+        (PySparkException(f"{_LOST}java.io.IOException: odd\n\tat a"), "odd"),
+        (
+            PySparkException(
+                "boom\nTraceback:\n  File x\nkipspark.errors.SourceError: a-0/0.log: batch at byte 61: no"
+            ),
+            "a-0/0.log: b",
+        ),
+    ],
+)
+def test_a_failure_is_one_line_that_says_what_to_set(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_DRIVER_MEMORY", raising=False)
+    text = reason(error)
+    assert said in text
+    assert "\n" not in text
+    assert "\tat" not in text
+    assert "Lost task" not in text
+
+
+def test_what_a_jvm_says_when_it_does_not_start_is_the_reason() -> None:
+    said = "WARNING: Using incubator modules\nError occurred during initialization of VM\nToo small maximum heap\n"
+    assert reason_in(said) == "Error occurred during initialization of VM: Too small maximum heap"
+    assert reason_in("WARNING: nothing else\n") == ""
+
+
+def test_the_lines_of_a_process_that_starts_are_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    with quiet_start() as printed:
+        subprocess.run(["sh", "-c", "echo noise >&2"], check=True)
+        assert printed.read_text() == "noise\n"
+    print("after", file=sys.stderr)
+    assert capfd.readouterr().err == "after\n"
 
 
 def test_a_page_replaces_an_older_one_only_when_it_is_whole(tmp_path: Path) -> None:

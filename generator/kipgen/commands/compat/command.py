@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kipgen.commands.compat.allow import Allowance
     from kipgen.commands.compat.finding import Finding
     from kipgen.commands.compat.revisions import Compared
+    from kipgen.commands.compat.rule import Severity
 
 ALLOW_FILE = Path("compat-allow.toml")
 """The file of allowances, if no other is given."""
@@ -51,6 +53,9 @@ def compat(
     wire_only: Annotated[
         bool, typer.Option("--wire-only", help="Exit 0 if only generated code changes, not bytes.")
     ] = False,
+    columns: Annotated[
+        bool, typer.Option("--columns", help="Also report what breaks stored tables, and exit 1 for it.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     sarif: Annotated[
         str, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for code scanning; - for standard output.")
@@ -58,6 +63,7 @@ def compat(
 ) -> None:
     """Find what changes of specs break: bytes of released versions, or code; exit 1 if they break something."""
     from kipgen.commands.compat.allow import with_allowances
+    from kipgen.commands.compat.rule import SEVERITIES, WITHOUT_COLUMNS
 
     if as_json and sarif == "-":
         fail("--json and --sarif - both write to standard output; give --sarif a file")
@@ -66,7 +72,11 @@ def compat(
     except ValueError as error:
         fail(str(error))
     compared = _compared(paths or [], against)
-    findings, unused = with_allowances((finding for one in compared for finding in one.findings), allowances)
+    severities = SEVERITIES if columns else WITHOUT_COLUMNS
+    found = [finding for one in compared for finding in one.findings]
+    if columns:
+        found += [finding for one in compared for finding in one.column_findings]
+    findings, unused = with_allowances(found, allowances)
     messages = sum(one.messages for one in compared)
     if any(one.is_history_cut for one in compared):
         print_err("the clone is shallow, so tags of older revisions are not checked; fetch the whole history")
@@ -79,10 +89,10 @@ def compat(
     if as_json:
         from kipgen.commands.compat.text import json_form
 
-        print(json.dumps(json_form(findings, messages), indent=2))
+        print(json.dumps(json_form(findings, messages, severities), indent=2))
     elif sarif != "-":
-        _print_text(findings, messages)
-    failing = ("wire",) if wire_only else ("wire", "source")
+        _print_text(findings, messages, severities)
+    failing = ("wire", "column") if wire_only else ("wire", "source", "column")
     sys.exit(int(any(finding.severity in failing and finding.allowed is None for finding in findings)))
 
 
@@ -128,11 +138,11 @@ def _write_sarif(target: str, findings: list[Finding]) -> None:
         print_err(f"wrote {one_line(target)}")
 
 
-def _print_text(findings: list[Finding], messages: int) -> None:
+def _print_text(findings: list[Finding], messages: int, severities: Sequence[Severity]) -> None:
     from kipgen.commands.compat.text import counts, text_lines
 
     for line in text_lines(findings):
         print_out(*line)
-    numbers = ", ".join(f"{number} {severity}" for severity, number in counts(findings).items())
+    numbers = ", ".join(f"{number} {severity}" for severity, number in counts(findings, severities).items())
     allowed = sum(finding.allowed is not None for finding in findings)
     print_out(f"{counted(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kipgen.commands.compat.change import versions_text
-from kipgen.commands.compat.rules import CompatRule, Severity
+from kipgen.commands.compat.rule import CompatRule, Severity
 from kipgen.language.spec import Location
 
 

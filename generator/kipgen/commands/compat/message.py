@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kipgen.commands.compat.change import Change, Spot, merged
+from kipgen.commands.compat.columns import compare_columns
 from kipgen.commands.compat.fields import Owner, Pair, compare_items
+from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.tagged_data import compare_tagged_data
 from kipgen.commands.compat.tags import compare_tags
 from kipgen.commands.compat.wire_items import wire_items
@@ -19,6 +21,14 @@ def compare_messages(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
     """Every change between two revisions of a message, each once, with all versions that it touches."""
     tagged = (*compare_tags(old, new), *compare_tagged_data(old, new))
     return merged((*_compare_heads(old, new), *tagged, *_compare_versions(old, new)))
+
+
+def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
+    """Every change of the columns of all versions that no change of bytes or code explains: one change, one finding."""
+    changes = compare_messages(old, new)
+    renamed = {(one.old.name, one.new.name) for one in changes if one.rule in ("field-renamed", "tag-reused")}
+    worse = {one.path for one in changes if BY_ID[one.rule].severity in ("wire", "source")}
+    return merged(change for change in compare_columns(old, new, renamed) if change.path not in worse)
 
 
 def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:

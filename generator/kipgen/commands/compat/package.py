@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kipgen.commands.compat.change import Change, Spot
 from kipgen.commands.compat.finding import Finding
-from kipgen.commands.compat.message import compare_messages
+from kipgen.commands.compat.message import compare_messages, compare_stored
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.language.spec import Location, MessageSpec
 from kipgen.reading.draft import Draft, SpecPart
@@ -94,6 +94,14 @@ def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path)
             Finding(rule, rule.severity, revision.spec.name, text, frozenset(), location, revision.spec.location)
         )
     return found
+
+
+def column_findings(matched: Sequence[Matched]) -> list[Finding]:
+    """What breaks tables that were stored with the columns of all versions of the messages."""
+    unstable = _unstable_versions([pair.old for pair in matched])
+    return [
+        judged(change, pair, unstable) for pair in matched for change in compare_stored(pair.old.spec, pair.new.spec)
+    ]
 
 
 def judged(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from kipgen.commands.compat.finding import Finding, ordered
 from kipgen.commands.compat.git import GitError, contents, find_commit, has_no_commit, spec_blobs
 from kipgen.commands.compat.history import forgotten_tags
-from kipgen.commands.compat.package import Revision, findings, judged, match
+from kipgen.commands.compat.package import Matched, Revision, column_findings, findings, judged, match
 from kipgen.language.problems import Problem
 from kipgen.reading.check import Checked, read_bytes, read_file, read_files
 
@@ -28,12 +28,22 @@ class Compared:
 
     findings: tuple[Finding, ...]
     """By file and location."""
-    messages: int
-    """How many messages both revisions have."""
+    matched: tuple[Matched, ...]
+    """The messages that both revisions have."""
     is_history_cut: bool = False
     """Whether the repository lacks a part of its history."""
     is_first_commit: bool = False
     """Whether the repository has no commit yet: nothing was released that a change could break."""
+
+    @property
+    def messages(self) -> int:
+        """How many messages both revisions have."""
+        return len(self.matched)
+
+    @property
+    def column_findings(self) -> tuple[Finding, ...]:
+        """What breaks stored tables and neither bytes nor code, by file and location."""
+        return ordered(column_findings(self.matched))
 
 
 def compare_paths(old: Path, new: Path) -> Compared:
@@ -57,7 +67,7 @@ def compare_with_commit(path: Path, revision: str) -> Compared:
         commit = find_commit(path, revision)
     except GitError:
         if revision == "HEAD" and has_no_commit(path):
-            return Compared((), 0, is_first_commit=True)
+            return Compared((), (), is_first_commit=True)
         raise
     blobs = spec_blobs(commit, path)
     data = contents(commit, blobs.values())
@@ -74,7 +84,7 @@ def compare_with_commit(path: Path, revision: str) -> Compared:
         for change in changes
         if (change.path, change.rule) not in known
     ]
-    return Compared(ordered([*compared.findings, *witnessed]), compared.messages, commit.is_shallow)
+    return Compared(ordered([*compared.findings, *witnessed]), compared.matched, commit.is_shallow)
 
 
 def _read(path: Path) -> list[Checked]:
@@ -106,4 +116,4 @@ def _revisions(checked: Sequence[Checked], base: str) -> list[Revision]:
 def _compare(old: Sequence[Revision], new: Sequence[Revision], path: Path) -> Compared:
     matched, gone = match(old, new)
     folder = path if path.is_dir() else path.parent
-    return Compared(ordered(findings(matched, gone, folder)), len(matched))
+    return Compared(ordered(findings(matched, gone, folder)), tuple(matched))

@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Literal, get_args
 
+from kipgen.commands.compat import column_rules
+from kipgen.commands.compat.rule import SEVERITIES as SEVERITIES
+from kipgen.commands.compat.rule import CompatRule as CompatRule
+from kipgen.commands.compat.rule import Revisions as Revisions
+from kipgen.commands.compat.rule import Severity as Severity
+from kipgen.commands.compat.rule import change
 from kipgen.reading.rules.examples import ALPHA, LEAF, field_of, layout, spec, tagged_field
-
-Severity = Literal["wire", "source", "notice"]
-"""Who is affected: peers that use a released version; code that uses the generated classes; nobody directly."""
-
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""From the worst to the mildest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Revisions:
-    """Specs before and after, one text a file."""
-
-    old: tuple[str, ...]
-    new: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CompatRule:
-    """One kind of change."""
-
-    id: str
-    severity: Severity
-    summary: str
-    """What is required, or worth knowing."""
-    breaks: str
-    """Whom the change breaks, and why."""
-    instead: str
-    """What to do instead."""
-    good: Revisions
-    bad: Revisions
-    """A change that is this one, and no other of its severity or worse."""
-
 
 _wire = partial(CompatRule, severity="wire")
 _source = partial(CompatRule, severity="source")
@@ -54,129 +26,123 @@ def _request(more: str = "", valid: str = "0-3") -> str:
     return spec(name="ProbeRequest", type_="request", valid=valid, more=f'"apiKey": 900{more}')
 
 
-def _change(old: str | tuple[str, ...], new: str | tuple[str, ...]) -> Revisions:
-    return Revisions((old,) if isinstance(old, str) else old, (new,) if isinstance(new, str) else new)
-
-
 ALL = (
     _wire(
         "message-removed",
         summary="A message stays. One that is no longer used gets validVersions none, which keeps its name and key.",
         breaks="peers that still send it are not understood, and its apiKey looks free for another message",
         instead='keep the file, with "validVersions": "none"',
-        good=_change((spec(), spec(name="Other")), (spec(), spec(name="Other", valid="none"))),
-        bad=_change((spec(), spec(name="Other")), spec()),
+        good=change((spec(), spec(name="Other")), (spec(), spec(name="Other", valid="none"))),
+        bad=change((spec(), spec(name="Other")), spec()),
     ),
     _wire(
         "message-type-changed",
         summary="The type of a message does not change.",
         breaks="requests, responses and records follow different headers, so peers misread what is sent",
         instead="make a new message",
-        good=_change(spec(type_="header"), spec(type_="header")),
-        bad=_change(spec(type_="header"), spec(type_="data")),
+        good=change(spec(type_="header"), spec(type_="header")),
+        bad=change(spec(type_="header"), spec(type_="data")),
     ),
     _wire(
         "api-key-changed",
         summary="The apiKey of a message does not change.",
         breaks="peers know the message by its old number, and take the new number for another message or reject it",
         instead="keep the apiKey; give new messages new keys",
-        good=_change(_request(), _request(valid="0-4")),
-        bad=_change(_request(), _request().replace("900", "901")),
+        good=change(_request(), _request(valid="0-4")),
+        bad=change(_request(), _request().replace("900", "901")),
     ),
     _wire(
         "flexible-versions-changed",
         summary="A released version stays flexible or inflexible; new versions may become flexible (KIP-482).",
         breaks="peers expect fixed lengths instead of varints, or the reverse, and tag sections where there are none",
         instead="let flexibleVersions start with the first version that is not released yet",
-        good=_change(spec(flexible="none"), spec(flexible="4+", valid="0-4")),
-        bad=_change(spec(flexible="none"), spec(flexible="3+")),
+        good=change(spec(flexible="none"), spec(flexible="4+", valid="0-4")),
+        bad=change(spec(flexible="none"), spec(flexible="3+")),
     ),
     _wire(
         "highest-version-lowered",
         summary="The highest version stays or rises.",
         breaks="peers that have agreed on the version are rejected, and records written in it can no longer be read",
         instead="keep the version; a new version may undo its changes",
-        good=_change(spec(valid="0-3"), spec(valid="0-4")),
-        bad=_change(spec(valid="0-3"), spec(valid="0-2")),
+        good=change(spec(valid="0-3"), spec(valid="0-4")),
+        bad=change(spec(valid="0-3"), spec(valid="0-2")),
     ),
     _wire(
         "lowest-version-lowered",
         summary="A version that was dropped does not come back.",
         breaks="peers that once used the version may have other bytes for it, and these revisions do not show them",
         instead="leave validVersions unchanged, or bring the version back exactly as it was and allow this finding",
-        good=_change(spec(valid="1-3"), spec(valid="1-4")),
-        bad=_change(spec(valid="1-3"), spec(valid="0-3")),
+        good=change(spec(valid="1-3"), spec(valid="1-4")),
+        bad=change(spec(valid="1-3"), spec(valid="0-3")),
     ),
     _wire(
         "field-removed",
         summary="A plain field stays in the released versions; it may end with the last of them.",
         breaks="peers still send its bytes, which are then read as the next field",
         instead='let its versions end with the last released one, as in "versions": "0-3"',
-        good=_change(spec(ALPHA, _BETA), spec(ALPHA, field_of("int32", "Beta", versions="0-3"), valid="0-4")),
-        bad=_change(spec(ALPHA, _BETA), spec(ALPHA)),
+        good=change(spec(ALPHA, _BETA), spec(ALPHA, field_of("int32", "Beta", versions="0-3"), valid="0-4")),
+        bad=change(spec(ALPHA, _BETA), spec(ALPHA)),
     ),
     _wire(
         "field-added",
         summary="A new plain field starts with a new version; only tagged fields are added to released ones (KIP-482).",
         breaks="peers do not send its bytes, so the bytes of the next field are read instead",
         instead="let its versions start with the first one that is not released, or make it a tagged field",
-        good=_change(spec(ALPHA), spec(ALPHA, _BETA_IN_4, valid="0-4")),
-        bad=_change(spec(ALPHA), spec(ALPHA, _BETA)),
+        good=change(spec(ALPHA), spec(ALPHA, _BETA_IN_4, valid="0-4")),
+        bad=change(spec(ALPHA), spec(ALPHA, _BETA)),
     ),
     _wire(
         "field-moved",
         summary="Plain fields keep their order, even those of the same type.",
         breaks="peers send the fields in the old order, so each is read as another",
         instead="restore the order; fields that exist in released versions cannot be reordered in a new one",
-        good=_change(spec(ALPHA, _BETA), spec(ALPHA, _BETA)),
-        bad=_change(spec(ALPHA, _BETA), spec(_BETA, ALPHA)),
+        good=change(spec(ALPHA, _BETA), spec(ALPHA, _BETA)),
+        bad=change(spec(ALPHA, _BETA), spec(_BETA, ALPHA)),
     ),
     _wire(
         "type-changed",
         summary="A field keeps its type; a value of another type is another field.",
         breaks="peers send the bytes of the old type",
         instead="end the field with the last released version and add a field of the new type with a new version",
-        good=_change(
+        good=change(
             spec(field_of("int32")),
             spec(field_of("int32", versions="0-3"), field_of("int64", "Beta", versions="4+"), valid="0-4"),
         ),
-        bad=_change(spec(field_of("int32")), spec(field_of("int64"))),
+        bad=change(spec(field_of("int32")), spec(field_of("int64"))),
     ),
     _wire(
         "nullability-changed",
         summary="Released versions keep what may be null.",
         breaks="the side that does not expect null rejects it, and structs gain or lose the byte that marks null",
         instead="let nullableVersions change with a version that is not released",
-        good=_change(spec(field_of("string")), spec(field_of("string", nullableVersions="4+"), valid="0-4")),
-        bad=_change(spec(field_of("string", nullableVersions="0+")), spec(field_of("string"))),
+        good=change(spec(field_of("string")), spec(field_of("string", nullableVersions="4+"), valid="0-4")),
+        bad=change(spec(field_of("string", nullableVersions="0+")), spec(field_of("string"))),
     ),
     _wire(
         "length-form-changed",
         summary="The flexibleVersions of a field stay in released versions.",
         breaks="peers expect a length of fixed width instead of a varint, or the reverse",
         instead=_NEW_VERSION,
-        good=_change(
-            spec(field_of("string", flexibleVersions="none")), spec(field_of("string", flexibleVersions="4+"))
-        ),
-        bad=_change(spec(field_of("string")), spec(field_of("string", flexibleVersions="none"))),
+        good=change(spec(field_of("string", flexibleVersions="none")), spec(field_of("string", flexibleVersions="4+"))),
+        bad=change(spec(field_of("string")), spec(field_of("string", flexibleVersions="none"))),
     ),
     _wire(
         "encoding-changed",
         summary="An integer keeps its encoding in released versions (KIP-625).",
         breaks="peers send the integer in the old form, of another length",
         instead='give each version its encoding, as in "encoding": {"0-3": "fixed32", "4+": "packed32"}',
-        good=_change(
+        good=change(
             spec(field_of("int32")), spec(field_of("int32", encoding={"0-3": "fixed32", "4+": "packed32"}), valid="0-4")
         ),
-        bad=_change(spec(field_of("int32")), spec(field_of("int32", encoding="packed32"))),
+        bad=change(spec(field_of("int32")), spec(field_of("int32", encoding="packed32"))),
     ),
     _wire(
         "tag-changed",
         summary="A tagged field keeps its tag.",
         breaks="peers send the field under its old tag, which is no longer read as this field",
         instead="keep the tag",
-        good=_change(spec(tagged_field()), spec(tagged_field(), tagged_field("Beta", 1))),
-        bad=_change(spec(tagged_field(tag=0)), spec(tagged_field(tag=1), more='"reservedTags": [0]')),
+        good=change(spec(tagged_field()), spec(tagged_field(), tagged_field("Beta", 1))),
+        bad=change(spec(tagged_field(tag=0)), spec(tagged_field(tag=1), more='"reservedTags": [0]')),
     ),
     _wire(
         "tag-reused",
@@ -184,32 +150,32 @@ ALL = (
         breaks="peers still send the old field under this tag, and its bytes are read as the new field",
         instead="choose a tag that was never used, and list the old one in reservedTags. "
         "If only the name is new, keep the old one, or allow this finding",
-        good=_change(spec(tagged_field("Alpha", 0)), spec(tagged_field("Beta", 1), more='"reservedTags": [0]')),
-        bad=_change(spec(tagged_field("Alpha", 0)), spec(tagged_field("Beta"))),
+        good=change(spec(tagged_field("Alpha", 0)), spec(tagged_field("Beta", 1), more='"reservedTags": [0]')),
+        bad=change(spec(tagged_field("Alpha", 0)), spec(tagged_field("Beta"))),
     ),
     _wire(
         "tag-forgotten",
         summary="The tag of a removed field is listed in reservedTags.",
         breaks="nothing prevents the tag from being used again, while older peers still send the removed field",
         instead="list it in the reservedTags of the message or struct that had the field",
-        good=_change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
-        bad=_change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA)),
+        good=change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
+        bad=change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA)),
     ),
     _wire(
         "tagged-and-plain",
         summary="In a released version, a tagged field stays tagged and a plain one stays plain.",
         breaks="peers expect the field where it was, and misread the bytes that are there now",
         instead='change it with a new version, as in "versions": "0+", "taggedVersions": "4+"',
-        good=_change(spec(field_of("int32")), spec(field_of("int32", taggedVersions="4+", tag=0), valid="0-4")),
-        bad=_change(spec(field_of("int32", versions="2+")), spec(tagged_field())),
+        good=change(spec(field_of("int32")), spec(field_of("int32", taggedVersions="4+", tag=0), valid="0-4")),
+        bad=change(spec(field_of("int32", versions="2+")), spec(tagged_field())),
     ),
     _wire(
         "tagged-versions-changed",
         summary="A tag keeps the released versions in which it is valid.",
         breaks="a strict reader rejects a tag that it knows only from other versions",
         instead="restore taggedVersions; for more versions, add a field with a tag of its own",
-        good=_change(spec(tagged_field(versions="2+")), spec(tagged_field(versions="2+"), valid="0-4")),
-        bad=_change(spec(tagged_field(versions="3+")), spec(tagged_field(versions="2+"))),
+        good=change(spec(tagged_field(versions="2+")), spec(tagged_field(versions="2+"), valid="0-4")),
+        bad=change(spec(tagged_field(versions="3+")), spec(tagged_field(versions="2+"))),
     ),
     _wire(
         "tagged-default-changed",
@@ -217,8 +183,8 @@ ALL = (
         "of a tagged struct, whose default they are.",
         breaks="peers leave the field out to send the old default, and the new default is read",
         instead="keep the default, or make a new field with a new tag",
-        good=_change(spec(tagged_field(default="0")), spec(tagged_field())),
-        bad=_change(spec(tagged_field()), spec(tagged_field(default="-1"))),
+        good=change(spec(tagged_field(default="0")), spec(tagged_field())),
+        bad=change(spec(tagged_field()), spec(tagged_field(default="-1"))),
     ),
     _wire(
         "tagged-form-changed",
@@ -226,8 +192,8 @@ ALL = (
         "fields of the structs in it (KIP-482).",
         breaks="peers read a tagged field by its tag, in any version, and expect the form that it had first",
         instead="keep the form, or add a field of the new form with another tag",
-        good=_change(spec(_TAGGED_PACKED), spec(_TAGGED_PACKED, field_of("int32", "Beta", versions="4+"), valid="0-4")),
-        bad=_change(
+        good=change(spec(_TAGGED_PACKED), spec(_TAGGED_PACKED, field_of("int32", "Beta", versions="4+"), valid="0-4")),
+        bad=change(
             spec(_TAGGED_PACKED),
             spec(tagged_field(encoding={"2-3": "packed32", "4+": "upacked32"}), valid="0-4"),
         ),
@@ -237,26 +203,26 @@ ALL = (
         summary="The parts of a layout keep their sizes, counts, bits, checksums and constants in released versions.",
         breaks="bytes that were written earlier, or by others, can no longer be read",
         instead=_NEW_VERSION,
-        good=_change(
+        good=change(
             layout(field_of("bytes", size="int16")), layout(field_of("bytes", size="int16", about="A letter."))
         ),
-        bad=_change(layout(field_of("bytes", size="int16")), layout(field_of("bytes", size="uvarint"))),
+        bad=change(layout(field_of("bytes", size="int16")), layout(field_of("bytes", size="uvarint"))),
     ),
     _source(
         "message-renamed",
         summary="A message keeps its name: code depends on it, although bytes do not.",
         breaks="code that imports its class, and JSON that names it",
         instead="keep the name, or allow this finding and inform users of the package",
-        good=_change(_request(), _request()),
-        bad=_change(_request(), _request().replace("ProbeRequest", "TrialRequest")),
+        good=change(_request(), _request()),
+        bad=change(_request(), _request().replace("ProbeRequest", "TrialRequest")),
     ),
     _source(
         "struct-renamed",
         summary="A struct keeps its name: code depends on it, although bytes do not.",
         breaks="code that imports its class",
         instead="keep the name, or allow this finding and inform users of the package",
-        good=_change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Inner", fields=[LEAF]))),
-        bad=_change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Other", fields=[LEAF]))),
+        good=change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Inner", fields=[LEAF]))),
+        bad=change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Other", fields=[LEAF]))),
     ),
     _source(
         "type-same-bytes",
@@ -264,106 +230,105 @@ ALL = (
         breaks="code that sets or reads the attribute, which now has another type",
         instead="keep the type, or allow this finding and inform users of the package. An integer is widened that way, "
         "with the encoding of its old width in the released versions (KIP-625)",
-        good=_change(spec(field_of("[]int32")), spec(field_of("[]int32"), valid="0-4")),
-        bad=_change(
-            spec(field_of("[]int32", versions="0-1")), spec(field_of("[]Inner", versions="0-1", fields=[LEAF]))
-        ),
+        good=change(spec(field_of("[]int32")), spec(field_of("[]int32"), valid="0-4")),
+        bad=change(spec(field_of("[]int32", versions="0-1")), spec(field_of("[]Inner", versions="0-1", fields=[LEAF]))),
     ),
     _source(
         "default-changed",
         summary="A plain field keeps its default.",
         breaks="code that relies on it: where it sets no value, it now sends another one",
         instead="keep the default, or allow this finding and inform users of the package",
-        good=_change(spec(field_of("int32")), spec(field_of("int32", default="0x0"))),
-        bad=_change(spec(field_of("int32")), spec(field_of("int32", default="-1"))),
+        good=change(spec(field_of("int32")), spec(field_of("int32", default="0x0"))),
+        bad=change(spec(field_of("int32")), spec(field_of("int32", default="-1"))),
     ),
+    *column_rules.ALL,
     _notice(
         "message-retired",
         summary="A message without versions is no longer used; its name and key stay taken.",
         breaks="peers without a newer version are rejected",
         instead="make sure that no supported peer needs it",
-        good=_change(_request(), _request(valid="0-4")),
-        bad=_change(_request(), _request(valid="none")),
+        good=change(_request(), _request(valid="0-4")),
+        bad=change(_request(), _request(valid="none")),
     ),
     _notice(
         "lowest-version-raised",
         summary="Old versions may be dropped once nobody uses them.",
         breaks="peers without a newer version are rejected, and records written in them can no longer be read",
         instead="make sure that no supported peer needs them",
-        good=_change(spec(valid="0-3"), spec(valid="0-4")),
-        bad=_change(spec(valid="0-3"), spec(valid="1-3")),
+        good=change(spec(valid="0-3"), spec(valid="0-4")),
+        bad=change(spec(valid="0-3"), spec(valid="1-3")),
     ),
     _notice(
         "served-versions-narrowed",
         summary="Old versions may stop being served; as long as they are valid they have classes.",
         breaks="peers that have nothing newer are rejected; what was written in these versions can still be read",
         instead="make sure that no supported peer needs them",
-        good=_change(spec(valid="0-3"), spec(valid="0-4", more='"servedVersions": "0+"')),
-        bad=_change(spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "2+"')),
+        good=change(spec(valid="0-3"), spec(valid="0-4", more='"servedVersions": "0+"')),
+        bad=change(spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "2+"')),
     ),
     _notice(
         "old-versions-added",
         summary="Versions that were removed may be valid again without being served, for what was written in them.",
         breaks="nobody: no peer is offered them",
         instead="make sure that they are what they were; the comparison cannot show it",
-        good=_change(spec(valid="1-3"), spec(valid="1-3")),
-        bad=_change(spec(valid="1-3"), spec(valid="0-3", more='"servedVersions": "1+"')),
+        good=change(spec(valid="1-3"), spec(valid="1-3")),
+        bad=change(spec(valid="1-3"), spec(valid="0-3", more='"servedVersions": "1+"')),
     ),
     _notice(
         "versions-added",
         summary="Changes are made in new versions.",
         breaks="nobody: peers agree on a version that both know",
         instead="nothing to do",
-        good=_change(spec(valid="0-3"), spec(valid="0-3")),
-        bad=_change(spec(valid="0-3"), spec(ALPHA, _BETA_IN_4, valid="0-4")),
+        good=change(spec(valid="0-3"), spec(valid="0-3")),
+        bad=change(spec(valid="0-3"), spec(ALPHA, _BETA_IN_4, valid="0-4")),
     ),
     _notice(
         "released-made-unstable",
         summary="A released version is not called unstable afterwards.",
         breaks="nobody yet, but from now on changes of the version are not reported",
         instead="call a new version unstable",
-        good=_change(_request(), _request(', "latestVersionUnstable": true', valid="0-4")),
-        bad=_change(_request(), _request(', "latestVersionUnstable": true')),
+        good=change(_request(), _request(', "latestVersionUnstable": true', valid="0-4")),
+        bad=change(_request(), _request(', "latestVersionUnstable": true')),
     ),
     _notice(
         "field-renamed",
         summary="A plain field may be renamed without moving: names are not part of the bytes.",
         breaks="code that uses the attribute, and JSON with the key; peers only if the meaning changes too",
         instead="keep the name if you can; a new meaning needs a new field in a new version",
-        good=_change(spec(ALPHA), spec(ALPHA)),
-        bad=_change(spec(ALPHA), spec(_BETA)),
+        good=change(spec(ALPHA), spec(ALPHA)),
+        bad=change(spec(ALPHA), spec(_BETA)),
     ),
     _notice(
         "tagged-field-removed",
         summary="A tagged field may be removed if its tag is reserved.",
         breaks="code that uses the attribute; what older peers send is kept among the unknown tagged fields",
         instead="make sure that nobody needs the value",
-        good=_change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA, tagged_field("Beta"))),
-        bad=_change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
+        good=change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA, tagged_field("Beta"))),
+        bad=change(spec(ALPHA, tagged_field("Beta")), spec(ALPHA, more='"reservedTags": [0]')),
     ),
     _notice(
         "ignorable-changed",
         summary="Whether a value may be dropped where a version lacks the field has no effect on bytes.",
         breaks="code that converts messages to versions without the field: it loses the value, or gets an error",
         instead="make sure that this is what you want",
-        good=_change(spec(field_of("int32", versions="1+")), spec(field_of("int32", versions="1+"))),
-        bad=_change(spec(field_of("int32", versions="1+")), spec(field_of("int32", versions="1+", ignorable=True))),
+        good=change(spec(field_of("int32", versions="1+")), spec(field_of("int32", versions="1+"))),
+        bad=change(spec(field_of("int32", versions="1+")), spec(field_of("int32", versions="1+", ignorable=True))),
     ),
     _notice(
         "entity-type-changed",
         summary="What a value identifies has no effect on bytes.",
         breaks="tools that look for such values",
         instead="make sure that this is what you want",
-        good=_change(spec(field_of("string")), spec(field_of("string", about="The group."))),
-        bad=_change(spec(field_of("string")), spec(field_of("string", entityType="groupId"))),
+        good=change(spec(field_of("string")), spec(field_of("string", about="The group."))),
+        bad=change(spec(field_of("string")), spec(field_of("string", entityType="groupId"))),
     ),
     _notice(
         "map-key-changed",
         summary="The key of an array's elements has no effect on bytes.",
         breaks="code that assumes that the key is unique",
         instead="make sure that this is what you want",
-        good=_change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Inner", fields=[LEAF]), valid="0-4")),
-        bad=_change(
+        good=change(spec(field_of("[]Inner", fields=[LEAF])), spec(field_of("[]Inner", fields=[LEAF]), valid="0-4")),
+        bad=change(
             spec(field_of("[]Inner", fields=[LEAF])),
             spec(field_of("[]Inner", fields=[field_of("int32", "Leaf", mapKey=True)])),
         ),

@@ -8,7 +8,7 @@ from kipgen.commands.compat.finding import Finding
 from kipgen.commands.compat.rules import ALL, CompatRule, Severity
 from kipgen.commands.reporting.sarif import Level, SarifResult, SarifRule, sarif_log
 
-_LEVELS: dict[Severity, Level] = {"wire": "error", "source": "warning", "notice": "note"}
+_LEVELS: dict[Severity, Level] = {"wire": "error", "source": "warning", "column": "warning", "notice": "note"}
 
 
 def sarif(findings: Sequence[Finding]) -> dict[str, object]:

@@ -15,9 +15,10 @@ Line = tuple[Part, ...]
 _TITLES = {
     "wire": "WIRE: bytes of released versions change",
     "source": "SOURCE: the bytes stay, code that uses the classes has to change",
+    "column": "COLUMN: tables stored with the columns of a message no longer fit",
     "notice": "NOTICE: worth knowing",
 }
-_COLOURS = {"wire": "red", "source": "yellow", "notice": "cyan"}
+_COLOURS = {"wire": "red", "source": "yellow", "column": "magenta", "notice": "cyan"}
 
 
 def text_lines(findings: Sequence[Finding]) -> Iterator[Line]:
@@ -39,11 +40,11 @@ def text_lines(findings: Sequence[Finding]) -> Iterator[Line]:
             yield ()
 
 
-def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
-    """How many findings of each severity are not allowed."""
+def counts(findings: Sequence[Finding], severities: Sequence[Severity]) -> dict[Severity, int]:
+    """How many findings of each of these severities are not allowed."""
     return {
         severity: sum(finding.severity == severity and finding.allowed is None for finding in findings)
-        for severity in SEVERITIES
+        for severity in severities
     }
 
 
@@ -65,16 +66,17 @@ def _headline(finding: Finding) -> Line:
     )
 
 
-def json_form(findings: Sequence[Finding], messages: int) -> dict[str, object]:
+def json_form(findings: Sequence[Finding], messages: int, severities: Sequence[Severity]) -> dict[str, object]:
     """The report as plain values, for other programs.
 
     Args:
         findings: all of them, allowed ones too.
         messages: how many messages both sides have.
+        severities: those that were looked for.
     """
     return {
         "messages": messages,
-        "counts": counts(findings),
+        "counts": counts(findings, severities),
         "allowed": sum(finding.allowed is not None for finding in findings),
         "findings": [_plain(finding) for finding in findings],
     }

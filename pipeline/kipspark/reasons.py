@@ -1,0 +1,57 @@
+"""Errors of Spark as one line: what went wrong, and what to set where a setting helps."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark.errors import PySparkException
+
+SPARK_ERRORS = (PySparkException, Py4JError)
+"""What Spark's Python code raises."""
+
+_RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILINE)
+"""The line of a traceback that names the exception raised in a Python worker."""
+_OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
+"""The text before the reason why a task failed in Java."""
+
+_MEMORY = "SPARK_DRIVER_MEMORY"
+"""The environment variable by which Spark chooses the memory of a JVM that it starts."""
+_DEFAULT_MEMORY = "1g"
+
+
+def reason(error: BaseException) -> str:
+    """The message to print for an error; for one in a Python worker, the exception without its traceback."""
+    text = str(error)
+    advice = _advice(text)
+    if advice:
+        return advice
+    if isinstance(error, PySparkException):
+        raised = _RAISED.findall(text)
+        return str(raised[-1][1]) if raised else _OF_TASK.sub("", text.partition("\n")[0])
+    if isinstance(error, Py4JJavaError):  # a plain Java error: its second line has the reason
+        return _OF_TASK.sub("", "".join(text.splitlines()[1:2]).removeprefix(": "))
+    if isinstance(error, (Py4JNetworkError, ConnectionRefusedError, ConnectionResetError)):
+        return f"Spark's JVM has ended before the job, as it does if the system is out of memory; {_more_memory()}"
+    return text.partition("\n")[0] if isinstance(error, Py4JError) else text
+
+
+def _advice(text: str) -> str:
+    """What to do about an error that a setting can prevent; empty for all others."""
+    if re.search(r"OutOfMemoryError|GC overhead limit|Not enough memory|CANNOT_ACQUIRE_MEMORY|UNABLE_TO_ACQUIRE", text):
+        return f"Spark is out of memory; {_more_memory()}"
+    if "No space left on device" in text:
+        return "no space is left on the device; set SPARK_LOCAL_DIRS to a folder for Spark's temporary files on another"
+    if "Python worker exited unexpectedly" in text:
+        fewer = "use fewer at the same time with --master 'local[1]', or a machine with more memory"
+        return f"a Python worker of Spark was killed, as it is if the system is out of memory; {fewer}"
+    if "Too many open files" in text:
+        return "too many files are open; raise the limit with ulimit -n 65536"
+    return ""
+
+
+def _more_memory() -> str:
+    now = os.environ.get(_MEMORY, _DEFAULT_MEMORY)
+    more = "with spark-submit or another --master, --driver-memory and --executor-memory"
+    return f"its JVM may use {now}: set the environment variable {_MEMORY}, such as {_MEMORY}=4g ({more})"
