@@ -21,7 +21,7 @@ _EMBEDDED = {"subscription": "ConsumerProtocolSubscription", "assignment": "Cons
 _VERSION_BYTES = 2
 _KEPT = 4096
 """Texts of bytes that are kept: the keys of a log come again, and so does what consumers say of themselves."""
-_LONGEST_KEPT = 512
+LONGEST_KEPT = 512
 
 
 class Content(NamedTuple):
@@ -53,9 +53,9 @@ class Contents:
     def __init__(self, *, ascii: bool) -> None:
         """Make one, with other characters than ASCII as they are or as escapes."""
         self._text = JsonText(ascii=ascii)
-        of_bytes = {name: _kept(partial(self._embedded, message)) for name, message in _EMBEDDED.items()}
+        of_bytes = {name: kept(partial(self._embedded, message)) for name, message in _EMBEDDED.items()}
         self._text_of_consumers = JsonText(ascii=ascii, of_bytes=of_bytes)
-        self._keys = {topic: _kept(partial(self._find_key, topic)) for topic in COORDINATORS}
+        self._keys = {topic: kept(partial(self._find_key, topic)) for topic in COORDINATORS}
 
     def of(self, record: Record, internal: str | None, *, is_control: bool) -> Content | None:
         """What a record says; None if it has a meaning only for the users of its topic.
@@ -104,7 +104,7 @@ class Contents:
             return bytes_text(data)
 
 
-def _kept(make: Callable[[bytes], R]) -> Callable[[bytes], R]:
+def kept(make: Callable[[bytes], R]) -> Callable[[bytes], R]:
     """The same function, which keeps what it makes of short bytes."""
-    kept = lru_cache(maxsize=_KEPT)(make)
-    return lambda data: kept(data) if len(data) <= _LONGEST_KEPT else make(data)
+    of_short = lru_cache(maxsize=_KEPT)(make)
+    return lambda data: of_short(data) if len(data) <= LONGEST_KEPT else make(data)
