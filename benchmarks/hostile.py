@@ -21,7 +21,7 @@ from kipwire.tools.collector import no_garbage_collection
 
 SIZE = 2000
 """Bytes of an attack, about: enough for what a message costs by itself not to matter."""
-PACKAGES = ("kafka_messages", "kafka_records", "proposals")
+PACKAGES = ("kafka_messages", "kafka_records", "kipwire.proposals")
 
 Make = Callable[[type[Struct], int], Struct]
 """Makes a struct at a depth."""

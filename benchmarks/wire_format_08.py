@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import proposals
 from benchmarks.reporting.report import Table
-from kipwire import Struct
+from kipwire import Struct, proposals
 
 TOPICS = ("page-views", "orders", "shipments")
 CLIENT_ID = "web-front-end"

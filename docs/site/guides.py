@@ -12,6 +12,7 @@ from docs.site.navigation import Nav
 START = ("docs/getting-started.md",)
 ORDER = (
     "installation",
+    "first-session",
     "own-specs",
     "editors",
     "connections",

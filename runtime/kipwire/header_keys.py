@@ -1,6 +1,7 @@
 """Who may use which header key: the key space of KIP-82's version 43, whose headers have numbers for keys.
 
-Registers, which give keys their names, are classes of generated packages, such as `proposals.enums.KafkaHeaderKeys`.
+Registers, which give keys their names, are classes of generated packages, such as `KafkaHeaderKeys` of
+`kipwire.proposals.enums`.
 The released form of headers has texts for keys and needs none of this.
 """
 

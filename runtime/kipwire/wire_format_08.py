@@ -57,7 +57,7 @@ def check_response(request: Message, response: Message) -> None:
     entry for each of a ProduceResponse alone; that a FetchResponse has "the actual data requested" is read likewise.
 
     Args:
-        request: a ProduceRequest or FetchRequest of `proposals`, or one of their alternatives such as
+        request: a ProduceRequest or FetchRequest of `kipwire.proposals`, or one of their alternatives such as
             `FetchRequestWithFlag`, in any version.
         response: the ProduceResponse or FetchResponse, or one of their alternatives, in any version.
 
@@ -82,7 +82,7 @@ def produce_results(request: Message, response: Message) -> list[ProduceResult]:
     """What a response says of each message set of its request, with topic and partition.
 
     Args:
-        request: a ProduceRequest of `proposals`, or one of its alternatives, in any version.
+        request: a ProduceRequest of `kipwire.proposals`, or one of its alternatives, in any version.
         response: the ProduceResponse, or one of its alternatives, in any version.
 
     Raises:

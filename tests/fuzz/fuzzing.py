@@ -29,8 +29,7 @@ os.environ["KIPWIRE_NATIVE"] = "0"  # the kernel of the package is another one
 
 import kafka_messages
 import kafka_records
-import proposals
-from kipwire import Message, Struct
+from kipwire import Message, Struct, proposals
 from kipwire.description.values import field_range
 from kipwire.testing.strategies import arranged
 from kipwire.types import KINDS

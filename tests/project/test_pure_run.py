@@ -11,7 +11,7 @@ import pytest
 from tests.support.places import ROOT
 
 MARKER = "same_without_kernel"
-CODECS = {"kipwire", "kipspark", "kafka_messages", "kafka_records", "proposals", "importlib"}
+CODECS = {"kipwire", "kipspark", "kafka_messages", "kafka_records", "importlib"}
 """Packages that read or write messages, and what finds classes that were just generated, which do so too."""
 NO_CODECS = (
     "kipwire.__version__",

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-import proposals
 from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rules import Revisions
 from kipgen.reading.rules.examples import field_of, spec
-from kipwire import DecodeError, EncodeError
-from proposals.foo_request import v9 as foo_request
-from proposals.foo_response import v9 as foo_response
+from kipwire import DecodeError, EncodeError, proposals
+from kipwire.proposals.foo_request import v9 as foo_request
+from kipwire.proposals.foo_response import v9 as foo_response
 from tests.support.places import ROOT
 from tests.support.spec_package import classes_of
 from tests.support.subjects.compat_changes import compare_texts, write_revisions

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 import kafka_messages
-import proposals
 from benchmarks import encodings, kip625
 from benchmarks.reporting import report
-from kipwire import DecodeError, EncodeError
-from proposals.too_small import v0 as narrow
-from proposals.too_small import v2 as wide
+from kipwire import DecodeError, EncodeError, proposals
+from kipwire.proposals.too_small import v0 as narrow
+from kipwire.proposals.too_small import v2 as wide
 from tests.support import golden_data
 from tests.support.spec_package import generated
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-import proposals
 from kipgen.package.generate import find_changes
 from kipgen.reading.check import read_files
 from kipgen.reading.rules.examples import field_of, spec
+from kipwire import proposals
+from kipwire.proposals.encoded_metadata import v9, v11
 from kipwire.types import ENCODINGS
-from proposals.encoded_metadata import v9, v11
 from tests.support.places import ROOT
 from tests.support.spec_package import classes_of
 from tests.support.subjects.compat_changes import compare_texts

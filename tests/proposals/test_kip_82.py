@@ -11,7 +11,7 @@ import pytest
 from kafka_records.message_and_offset import v1 as format_1
 from kipwire import DecodeError, EncodeError
 from kipwire.header_keys import HIGHEST_KEY, KEY_SPACES, key_space
-from proposals.message_and_offset.v2 import Header, MessageAndOffset
+from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
 from tests.support.hex_tables import octets
 
 PLAIN = octets("""

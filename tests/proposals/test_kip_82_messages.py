@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 import kafka_messages
-import proposals
-from kipwire import Message, Struct, UnsupportedVersionError
+from kipwire import Message, Struct, UnsupportedVersionError, proposals
+from kipwire.proposals.kip82_fetch_request import v3 as fetch_request
+from kipwire.proposals.kip82_fetch_response import v3 as fetch_response
+from kipwire.proposals.kip82_produce_request import v3 as produce_request
+from kipwire.proposals.kip82_produce_response import v3 as produce_response
 from kipwire.records import partitions, read_batches
-from proposals.kip82_fetch_request import v3 as fetch_request
-from proposals.kip82_fetch_response import v3 as fetch_response
-from proposals.kip82_produce_request import v3 as produce_request
-from proposals.kip82_produce_response import v3 as produce_response
 from tests.support.hex_tables import octets
 
 MESSAGE = octets("""

@@ -13,12 +13,12 @@ from benchmarks import space
 from benchmarks.reporting import report
 from kipwire import DecodeError, EncodeError
 from kipwire.producer_sequence import next_draft_epoch, next_epoch, next_sequence
+from kipwire.proposals.compressed_message_set.v2 import CompressedMessageSet
+from kipwire.proposals.control_message_key.v0 import ControlMessageKey
+from kipwire.proposals.message_set import v2 as message_set
+from kipwire.proposals.messages.v2 import Message, Messages
 from kipwire.records import Record, read_batches, write_batch
 from kipwire.records.kip_98 import read_head, read_set
-from proposals.compressed_message_set.v2 import CompressedMessageSet
-from proposals.control_message_key.v0 import ControlMessageKey
-from proposals.message_set import v2 as message_set
-from proposals.messages.v2 import Message, Messages
 from tests.support.hex_tables import octets
 
 KEY_AND_VALUE = octets("""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import proposals
-from proposals.foo_request import v9 as request_v9
-from proposals.foo_response import v8, v9
-from proposals.request_header import v0 as request_header_v0
-from proposals.request_header import v1 as request_header_v1
-from proposals.response_header import v1 as response_header_v1
+from kipwire import proposals
+from kipwire.proposals.foo_request import v9 as request_v9
+from kipwire.proposals.foo_response import v8, v9
+from kipwire.proposals.request_header import v0 as request_header_v0
+from kipwire.proposals.request_header import v1 as request_header_v1
+from kipwire.proposals.response_header import v1 as response_header_v1
 
 
 def test_kip_482_example_has_no_tags_before_its_flexible_version() -> None:

@@ -6,24 +6,23 @@ from typing import Any
 
 import pytest
 
-import proposals
-from kipwire import DecodeError, EncodeError
-from proposals.common_request_fields.v0 import CommonRequestFields
-from proposals.common_response_fields import v1 as common_response_v1
-from proposals.common_response_fields.v0 import CommonResponseFields
-from proposals.fetch_request import v0 as fetch_v0
-from proposals.fetch_request import v1 as fetch_v1
-from proposals.fetch_request_as_drawn import v0 as drawn_v0
-from proposals.fetch_response import v0 as fetched_v0
-from proposals.fetch_response import v1 as fetched_v1
-from proposals.hello import v0 as hello_v0
-from proposals.hello import v1 as hello_v1
-from proposals.hello_reply import v0 as hello_reply_v0
-from proposals.hello_reply import v1 as hello_reply_v1
-from proposals.produce_request import v0 as produce_v0
-from proposals.produce_response import v0 as produced_v0
-from proposals.produce_response import v1 as produced_v1
-from proposals.produce_response import v2 as produced_v2
+from kipwire import DecodeError, EncodeError, proposals
+from kipwire.proposals.common_request_fields.v0 import CommonRequestFields
+from kipwire.proposals.common_response_fields import v1 as common_response_v1
+from kipwire.proposals.common_response_fields.v0 import CommonResponseFields
+from kipwire.proposals.fetch_request import v0 as fetch_v0
+from kipwire.proposals.fetch_request import v1 as fetch_v1
+from kipwire.proposals.fetch_request_as_drawn import v0 as drawn_v0
+from kipwire.proposals.fetch_response import v0 as fetched_v0
+from kipwire.proposals.fetch_response import v1 as fetched_v1
+from kipwire.proposals.hello import v0 as hello_v0
+from kipwire.proposals.hello import v1 as hello_v1
+from kipwire.proposals.hello_reply import v0 as hello_reply_v0
+from kipwire.proposals.hello_reply import v1 as hello_reply_v1
+from kipwire.proposals.produce_request import v0 as produce_v0
+from kipwire.proposals.produce_response import v0 as produced_v0
+from kipwire.proposals.produce_response import v1 as produced_v1
+from kipwire.proposals.produce_response import v2 as produced_v2
 from tests.support.hex_tables import expect_fault, octets
 
 PRODUCE_REQUEST = octets("""

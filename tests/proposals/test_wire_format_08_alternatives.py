@@ -7,33 +7,32 @@ from typing import Any
 
 import pytest
 
-import proposals
-from kipwire import DecodeError, EncodeError
+from kipwire import DecodeError, EncodeError, proposals
+from kipwire.proposals.common_request_fields_after_hello import v0 as common_hello_v0
+from kipwire.proposals.common_request_fields_after_hello import v1 as common_hello_v1
+from kipwire.proposals.common_request_fields_without_correlation_id import v0 as common_without_v0
+from kipwire.proposals.common_response_fields_after_hello import v1 as common_answer_hello_v1
+from kipwire.proposals.common_response_fields_with_request_id import v0 as common_answer_id_v0
+from kipwire.proposals.common_response_fields_without_correlation_id import v0 as common_answer_without_v0
+from kipwire.proposals.fetch_request_after_hello import v0 as fetch_hello_v0
+from kipwire.proposals.fetch_request_after_hello import v1 as fetch_hello_v1
+from kipwire.proposals.fetch_request_with_flag import v0 as fetch_flag_v0
+from kipwire.proposals.fetch_request_without_correlation_id import v0 as fetch_without_v0
+from kipwire.proposals.fetch_request_without_min_bytes import v0 as fetch_delay_v0
+from kipwire.proposals.fetch_response_after_hello import v1 as fetched_hello_v1
+from kipwire.proposals.fetch_response_with_request_id import v0 as fetched_id_v0
+from kipwire.proposals.fetch_response_without_correlation_id import v0 as fetched_without_v0
+from kipwire.proposals.multi_producer_request_data import v0 as multi_v0
+from kipwire.proposals.notation_example import v0 as notation_v0
+from kipwire.proposals.produce_request import v0 as produce_v0
+from kipwire.proposals.produce_request_after_hello import v0 as produce_hello_v0
+from kipwire.proposals.produce_request_after_hello import v1 as produce_hello_v1
+from kipwire.proposals.produce_request_without_correlation_id import v0 as produce_without_v0
+from kipwire.proposals.produce_response_after_hello import v1 as produced_hello_v1
+from kipwire.proposals.produce_response_with_error_first import v0 as produced_first_v0
+from kipwire.proposals.produce_response_with_request_id import v0 as produced_id_v0
+from kipwire.proposals.produce_response_without_correlation_id import v0 as produced_without_v0
 from kipwire.records import Record, read_batches, write_message_set
-from proposals.common_request_fields_after_hello import v0 as common_hello_v0
-from proposals.common_request_fields_after_hello import v1 as common_hello_v1
-from proposals.common_request_fields_without_correlation_id import v0 as common_without_v0
-from proposals.common_response_fields_after_hello import v1 as common_answer_hello_v1
-from proposals.common_response_fields_with_request_id import v0 as common_answer_id_v0
-from proposals.common_response_fields_without_correlation_id import v0 as common_answer_without_v0
-from proposals.fetch_request_after_hello import v0 as fetch_hello_v0
-from proposals.fetch_request_after_hello import v1 as fetch_hello_v1
-from proposals.fetch_request_with_flag import v0 as fetch_flag_v0
-from proposals.fetch_request_without_correlation_id import v0 as fetch_without_v0
-from proposals.fetch_request_without_min_bytes import v0 as fetch_delay_v0
-from proposals.fetch_response_after_hello import v1 as fetched_hello_v1
-from proposals.fetch_response_with_request_id import v0 as fetched_id_v0
-from proposals.fetch_response_without_correlation_id import v0 as fetched_without_v0
-from proposals.multi_producer_request_data import v0 as multi_v0
-from proposals.notation_example import v0 as notation_v0
-from proposals.produce_request import v0 as produce_v0
-from proposals.produce_request_after_hello import v0 as produce_hello_v0
-from proposals.produce_request_after_hello import v1 as produce_hello_v1
-from proposals.produce_request_without_correlation_id import v0 as produce_without_v0
-from proposals.produce_response_after_hello import v1 as produced_hello_v1
-from proposals.produce_response_with_error_first import v0 as produced_first_v0
-from proposals.produce_response_with_request_id import v0 as produced_id_v0
-from proposals.produce_response_without_correlation_id import v0 as produced_without_v0
 from tests.support.hex_tables import octets
 
 # 5 bytes and 17: what follows the common fields of a ProduceRequest.

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 import kafka_messages
-import proposals
-from kipwire import KipwireError
+from kipwire import KipwireError, proposals
+from kipwire.proposals.produce_request import v0 as produce_v0
+from kipwire.proposals.produce_response import v0 as produced_v0
+from kipwire.proposals.produce_response import v1 as produced_v1
+from kipwire.proposals.produce_response import v2 as produced_v2
 from kipwire.wire_format_08 import ProduceResult, ResponseMismatchError, check_response, produce_results
-from proposals.produce_request import v0 as produce_v0
-from proposals.produce_response import v0 as produced_v0
-from proposals.produce_response import v1 as produced_v1
-from proposals.produce_response import v2 as produced_v2
 from tests.support.places import ROOT
 
 ASKED = [("a", [0, 2]), ("b", [1])]

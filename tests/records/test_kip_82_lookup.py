@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kipwire import DecodeError
 from kipwire.header_keys import HIGHEST_KEY
+from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
 from kipwire.records import Record, write_message_set
 from kipwire.records.kip_82 import (
     ProducerRecord,
@@ -22,7 +23,6 @@ from kipwire.records.kip_82 import (
     write_records,
 )
 from kipwire.testing import damaged
-from proposals.message_and_offset.v2 import Header, MessageAndOffset
 from tests.support.hex_tables import octets
 
 MESSAGE = octets("""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kafka_records.message_and_offset import v0, v1
 from kipwire import DecodeError, EncodeError
+from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
 from kipwire.records import Loss, Record, down_convert, read_batches, write_message_set
 from kipwire.records.kip_82 import (
     ConsumerRecord,
@@ -23,7 +24,6 @@ from kipwire.records.kip_82 import (
     to_magic_2,
     write_records,
 )
-from proposals.message_and_offset.v2 import Header, MessageAndOffset
 from tests.support.hex_tables import octets
 
 OF_MAGIC_0 = octets("""

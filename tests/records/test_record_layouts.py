@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 import kafka_records
-import proposals
 from kafka_records.message_and_offset import v0, v1
 from kafka_records.record_batch.v2 import RecordBatch
 from kafka_records.records.v2 import Record, RecordHeader, Records
-from kipwire import DecodeError, EncodeError
+from kipwire import DecodeError, EncodeError, proposals
 from kipwire.codec import checksums
 from tests.support import golden_data
 from tests.support.hex_tables import expect_fault, octets

@@ -10,6 +10,10 @@ import pytest
 
 from kafka_records.message_and_offset import v1
 from kipwire import DecodeError, EncodeError
+from kipwire.proposals.compressed_message_set.v2 import CompressedMessageSet
+from kipwire.proposals.control_message_key.v0 import ControlMessageKey
+from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
+from kipwire.proposals.messages.v2 import Message, Messages
 from kipwire.records import (
     Loss,
     Record,
@@ -24,10 +28,6 @@ from kipwire.records import (
 )
 from kipwire.records.compression import compress
 from kipwire.records.control import control_type
-from proposals.compressed_message_set.v2 import CompressedMessageSet
-from proposals.control_message_key.v0 import ControlMessageKey
-from proposals.message_and_offset.v2 import Header, MessageAndOffset
-from proposals.messages.v2 import Message, Messages
 from tests.records.test_records_transactions import Aborted
 from tests.support.converted_records import with_crcs
 from tests.support.hex_tables import octets

@@ -11,14 +11,13 @@ import pytest
 
 import kafka_messages
 import kafka_records
-import proposals
 from kafka_messages.metadata_response.v12 import MetadataResponse
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.record_batch.v2 import RecordBatch
 from kipgen.language.names import attribute_name
 from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.reading.check import read_folder
-from kipwire import Field, Struct, native
+from kipwire import Field, Struct, native, proposals
 from kipwire.types import ENCODINGS, TYPES
 from tests.support.places import ROOT
 
@@ -60,7 +59,7 @@ def check_abouts(cls: type[Struct], spec: MessageSpec, fields: tuple[FieldSpec, 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_every_field_of_every_class_is_explained_as_in_its_spec(package: Any) -> None:
-    checked, _ = read_folder(SCHEMAS / package.__name__)
+    checked, _ = read_folder(SCHEMAS / package.__name__.rpartition(".")[2])
     specs = [one.spec for one in checked if one.spec is not None]
     seen = 0
     for spec in specs:

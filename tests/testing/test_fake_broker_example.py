@@ -11,22 +11,18 @@ from threading import Timer
 
 import pytest
 
+from tests.support.interrupts import heed_interrupts
 from tests.support.places import ROOT
 from tests.support.subjects.fake_broker_clients import CLIENTS
 
 EXAMPLE = ROOT / "examples" / "fake_broker.py"
 
 
-def take_interrupts() -> None:
-    """Let Ctrl-C reach a child of tests that run in the background, where shells have it ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.fixture
 def example() -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-u", str(EXAMPLE), "--port", "0", "--topic", "orders:2", "--topic", "empty"]
     command += ["--fail", "PRODUCE:NOT_LEADER_OR_FOLLOWER:1", "--delay", "PRODUCE:0.01"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=take_interrupts) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_interrupts) as process:
         end = Timer(60, process.kill)
         end.start()
         yield process

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kipgen.commands.policy import Policy
+    from kipgen.commands.settings import Settings
     from kipgen.language.problems import Problem
     from kipgen.package.generate import PackageChanges, Progress
 
@@ -51,7 +52,12 @@ def generate(
         typer.Option("--out", "-o", help=f"Where the generated packages go; {DEFAULT_OUT} if nothing says so."),
     ] = None,
     package: Annotated[
-        str, typer.Option("--package", "-p", help="Dotted name of the package; the folder's name if not given.")
+        str,
+        typer.Option(
+            "--package",
+            "-p",
+            help="Dotted name of the package; that of the settings, or the folder's name, if not given.",
+        ),
     ] = "",
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit 1 and show a diff if anything is not up to date.")
@@ -68,8 +74,7 @@ def generate(
     from kipgen.commands.policy import Policy
 
     settings = settings_here()
-    package = package or ("" if specs else settings.package)
-    folders = _packages(specs or packages_here(settings), package)
+    folders = _packages(specs or packages_here(settings), package, settings)
     policy = Policy.of(settings, strict)
     out = out or settings.out or DEFAULT_OUT
     chosen = chosen_format(format_)
@@ -93,7 +98,7 @@ def generate(
         sys.exit(1)
 
 
-def _packages(specs: list[Path], package: str) -> dict[str, Path]:
+def _packages(specs: list[Path], package: str, settings: Settings) -> dict[str, Path]:
     """The folders of specs by the names of their packages; exit with 2 if one cannot become a package."""
     from kipgen.language.names import need_package_name
 
@@ -103,7 +108,7 @@ def _packages(specs: list[Path], package: str) -> dict[str, Path]:
     for folder in specs:
         if not folder.is_dir():
             fail(f"{folder} is not a folder of specs{'; give the folder that it is in' if folder.is_file() else ''}")
-        name = package or folder.resolve().name
+        name = package or settings.package_name(folder)
         try:
             need_package_name(name)
         except ValueError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +26,10 @@ class Settings:
 
     specs: tuple[Path, ...] = ()
     """Folders of specs, one for each package."""
+    names: tuple[str, ...] = ()
+    """The dotted names of their packages; empty where these are the names of the folders."""
     out: Path | None = None
     """The folder for generated packages."""
-    package: str = ""
-    """The dotted name of the only package."""
     kafka: bool = False
     """Whether the rules of Kafka's own generator are applied, too."""
     strict: bool = False
@@ -38,6 +38,12 @@ class Settings:
     """Rules whose warnings are not reported."""
     error: frozenset[str] = frozenset()
     """Rules whose warnings are errors."""
+
+    def package_name(self, folder: Path) -> str:
+        """The dotted name of the package that a folder of specs becomes: as the settings say, or the folder's own."""
+        full = folder.resolve()
+        named = (name for one, name in zip(self.specs, self.names, strict=False) if one.resolve() == full)
+        return next(named, full.name)
 
 
 def find_settings(start: Path | None = None) -> Settings:
@@ -84,23 +90,31 @@ def _table(file: Path) -> dict[str, Any] | None:
 
 def _settings(table: Mapping[str, Any], file: Path, folder: Path) -> Settings:
     prefix = "tool.kipgen." if file.name == PROJECT_FILE else ""
-    known = [field.name for field in fields(Settings)]
     read: dict[str, Any] = {}
     for key, value in table.items():
         where = f"{file}: {prefix}{key}"
-        if key not in known:
-            hint = did_you_mean(key, known) or f"; the keys are {', '.join(known)}"
+        if key not in _READERS:
+            hint = did_you_mean(key, _READERS) or f"; the keys are {', '.join(_READERS)}"
             raise SettingsError(f"{where}: unknown key{hint}")
         try:
             read[key] = _READERS[key](value, folder)
         except SettingsError as error:
             raise SettingsError(f"{where}: {error}") from None
-    if "package" in read and len(read.get("specs", ())) != 1:
-        raise SettingsError(f"{file}: {prefix}package: is the name of one package; give specs with one folder")
+    if "package" in read:
+        if len(read.get("specs", ())) != 1 or isinstance(table["specs"], dict):
+            raise SettingsError(f"{file}: {prefix}package: is the name of one package; give specs with one folder")
+        read["names"] = (read.pop("package"),)
+    elif isinstance(table.get("specs"), dict):
+        try:
+            read["names"] = tuple(_name(name, folder) for name in table["specs"])
+        except SettingsError as error:
+            raise SettingsError(f"{file}: {prefix}specs: {error}") from None
     return Settings(**read)
 
 
 def _folders(value: object, folder: Path) -> tuple[Path, ...]:
+    if isinstance(value, dict):  # by the names of their packages
+        value = list(value.values())
     texts = [value] if isinstance(value, str) else _texts(value, "a folder, or a list of folders")
     if not texts:
         raise SettingsError('is empty; write folders of specs, as in ["specs/my_protocol"]')

@@ -52,6 +52,9 @@ RESERVED_MODULES = frozenset(
 RESERVED_PACKAGES = frozenset({"kipgen", "kipspark", "kipwire"})
 """Packages that generated code and its users need under their own names."""
 
+PROPOSALS = "kipwire.proposals"
+"""The one generated package that is part of kipwire."""
+
 _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
     body bool bound byte bytes checksums data encoded end fields float frozenset item items kipwire len limit list map
     number out packed parts pos rows self size struct sum tag tagged tuple type uuid zip
@@ -113,6 +116,8 @@ def need_package_name(name: str) -> None:
             raise ValueError(f"{name!r} is not a valid name for a Python package; give one with --package")
         if keyword.iskeyword(part):
             raise ValueError(f"{name!r} cannot be imported: {part!r} is a Python keyword; give another with --package")
+    if name == PROPOSALS:
+        return
     if parts[0] in RESERVED_PACKAGES or parts[0] in sys.stdlib_module_names:
         what = "kipwire itself" if parts[0] in RESERVED_PACKAGES else "part of Python's standard library"
         raise ValueError(f"{name!r} would hide {parts[0]!r}, which is {what}; give another with --package")

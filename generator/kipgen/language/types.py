@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from kipwire.tools.words import nearest
 from kipwire.types import ENCODINGS, KINDS, TYPES, Kind
 from kipwire.types import Encoding as Encoding
 
@@ -33,8 +34,10 @@ class FieldType:
         if element.startswith("[]"):
             raise ValueError(f"{text!r} is an array of arrays; put the inner array into a struct")
         if element not in TYPES and not _STRUCT_NAME.fullmatch(element):
+            near = nearest(element, TYPES)
+            due = f"did you mean {'[]' * is_array}{near}? Or write" if near else "write"
             known = ", ".join(sorted(TYPES))
-            raise ValueError(f"{text!r} is not a type; write one of {known}, a struct's name, or [] before one")
+            raise ValueError(f"{text!r} is not a type; {due} one of {known}, a struct's name, or [] before one")
         return cls(element, is_array)
 
     @property

@@ -57,11 +57,28 @@ def internal_record(topic: str, record: Record) -> InternalRecord:
         DecodeError: key or value are not what the topic holds, or of a type or version that Kafka 4.4 does not know;
             the offset is that in the key or in the value.
     """
-    return _metadata(record) if topic == METADATA else _coordinated(topic, record)
+    if topic == METADATA:
+        return _metadata(record)
+    type_, type_id, message, value_name = coordinator_key(topic, record.key)
+    return InternalRecord(type_, type_id, message, coordinator_value(value_name, record.value))
 
 
-def _coordinated(topic: str, record: Record) -> InternalRecord:
-    key = record.key
+class CoordinatorKey(NamedTuple):
+    """What the key of a coordinator's record says."""
+
+    type: str
+    type_id: int
+    message: Message
+    value_name: str
+    """The message that the record's value is."""
+
+
+def coordinator_key(topic: str, key: bytes | None) -> CoordinatorKey:
+    """What the key of a record of one of `COORDINATORS` says.
+
+    Raises:
+        DecodeError: it is not what the topic holds.
+    """
     if key is None:
         raise DecodeError("record", 0, "key", 0, "is null, but every record of a coordinator has a key")
     if len(key) < _INT16.size:
@@ -71,14 +88,25 @@ def _coordinated(topic: str, record: Record) -> InternalRecord:
     if found is None:
         raise DecodeError("record", 0, "key.type", 0, f"{topic} has no type {type_id}")
     name, key_class, value_name = found
-    message = key_class.decode(key[_INT16.size :])
-    value = record.value
+    return CoordinatorKey(name, type_id, key_class.decode(key[_INT16.size :]), value_name)
+
+
+def coordinator_value(name: str, value: bytes | None) -> Message | None:
+    """The message in the value of a coordinator's record; None for a tombstone.
+
+    Args:
+        name: the `value_name` of its key.
+        value: it.
+
+    Raises:
+        DecodeError: it is not that message, or in a version that Kafka 4.4 does not know.
+    """
     if value is None:
-        return InternalRecord(name, type_id, message, None)
+        return None
     if len(value) < _INT16.size:
-        raise DecodeError(value_name, 0, "version", 0, f"need {_INT16.size} bytes, {only_left(len(value))}")
+        raise DecodeError(name, 0, "version", 0, f"need {_INT16.size} bytes, {only_left(len(value))}")
     (version,) = _INT16.unpack_from(value)
-    return InternalRecord(name, type_id, message, _class(value_name, version).decode(value[_INT16.size :]))
+    return _class(name, version).decode(value[_INT16.size :])
 
 
 def _metadata(record: Record) -> InternalRecord:

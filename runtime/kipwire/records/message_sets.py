@@ -30,7 +30,7 @@ from kipwire.records.model import Header, Record, RecordBatch, TimestampType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from proposals.message_and_offset import v2 as kip_82
+    from kipwire.proposals.message_and_offset import v2 as kip_82
 
     Entry = v0.MessageAndOffset | v1.MessageAndOffset | kip_82.MessageAndOffset
 
@@ -58,7 +58,7 @@ def read_kip_82(data: bytes, location: Location, *, check_crcs: bool, limits: Li
     Raises:
         DecodeError: they are not an entry.
     """
-    from proposals.message_and_offset.v2 import MessageAndOffset  # here, since few logs need it
+    from kipwire.proposals.message_and_offset.v2 import MessageAndOffset  # here, since few logs need it
 
     if _has_more_items(data, limits.items):
         raise location.error(MessageAndOffset.VERSION, "headers", KEYS[1], limits.too_many)
@@ -74,7 +74,7 @@ def headers_of_entry(batch: RecordBatch, data: memoryview) -> int:
     """
     if batch.magic in range(len(_LAYOUTS)) or batch.compression == "none" or not batch.attributes & HAS_HEADERS:
         return 0
-    from proposals.message_and_offset.v2 import MessageAndOffset
+    from kipwire.proposals.message_and_offset.v2 import MessageAndOffset
 
     entry = bytes(data[batch.position : batch.position + batch.size])
     return len(decode(MessageAndOffset, entry, check_crcs=False).headers)

@@ -172,7 +172,10 @@ def test_an_index_that_does_not_fit_its_frames_gives_its_line(
         ([METADATA, "--samples", CAPTURE, "--version", 13], "--version is for JSON lines"),
         ([METADATA, "--samples", CAPTURE, "--package", "no_such"], "no_such: cannot be imported"),
         ([METADATA, "--samples", CAPTURE, "--package", "json"], "json: is not a package that kipgen generated"),
-        ([METADATA, "--samples", CAPTURE, "--package", "proposals"], "proposals: has no MetadataResponse"),
+        (
+            [METADATA, "--samples", CAPTURE, "--package", "kipwire.proposals"],
+            "kipwire.proposals: has no MetadataResponse",
+        ),
         ([SPECS / "UpdateMetadataRequest.json", "--samples", CAPTURE], "UpdateMetadataRequest is retired"),
         ([METADATA, "--samples", CAPTURE, "--plot", "a.gif"], "a.gif: --plot writes a file with one of the suffixes"),
         ([METADATA], "Missing option '--samples'"),

@@ -50,6 +50,19 @@ def test_commands_need_no_arguments(file: str, table: str, project: Path, call: 
     assert call("generate", "--check").returncode == 0
 
 
+@PLACES
+def test_a_table_of_specs_names_several_packages(file: str, table: str, project: Path, call: Call) -> None:
+    (project / "specs/store").mkdir()
+    for name, text in new_specs("Bar", "request", 1001).items():
+        (project / "specs/store" / name).write_text(text)
+    (project / file).write_text(f'{table}specs = {{ "my.wire" = "specs/mine", store = "specs/store" }}\nout = "src"\n')
+    assert call("generate").returncode == 0
+    assert (project / "src/my/wire/foo_request/v0.py").exists()
+    assert (project / "src/store/bar_request/v0.py").exists()
+    assert "\nmy.wire: up to date\n" in call("generate", "--check", "specs/mine").stdout
+    assert call("check").stdout.endswith("Found 1 problem in 1 file: 0 errors, 1 warning.\n")
+
+
 def test_settings_are_found_in_the_folders_above_and_their_paths_are_the_files_own(project: Path, call: Call) -> None:
     (project / "kipgen.toml").write_text('specs = "specs/mine"\nout = "src"\n')
     done = call("check", folder=project / "specs")
@@ -113,6 +126,10 @@ WRONG = {
     'kafka = "yes"': "kafka: 'yes' is not valid; write true or false",
     "strict = [1]": "strict: a list is not valid; write true or false",
     'specs = ["specs/mine"]\npackage = "a.class"': "package: 'a.class' cannot be imported: 'class' is a Python keyword",
+    'specs = { "a.class" = "specs/mine" }': "specs: 'a.class' cannot be imported: 'class' is a Python keyword",
+    'specs = { a = "specs/mine" }\npackage = "b"': "package: is the name of one package; give specs with one folder",
+    "specs = { a = 3 }": "specs: 3 is not valid; write text in a list, in quotes",
+    "specs = {}": 'specs: is empty; write folders of specs, as in ["specs/my_protocol"]',
     'package = "mine"': "package: is the name of one package; give specs with one folder",
     'ignore = ["tag-gpa"]': "ignore: no rule is named tag-gpa; did you mean tag-gap?",
     'ignore = ["type-syntax"]': "ignore: type-syntax is an error of the language",

@@ -16,16 +16,12 @@ import pytest
 from kipgen.commands.watch import remembering_reader
 from kipgen.reading.check import read_file
 from kipgen.reading.rules.examples import spec
+from tests.support.interrupts import heed_interrupts
 
 pytestmark = pytest.mark.same_without_kernel("no message is decoded")
 
 _SECONDS = 30
 """How long to wait for a line; it appears within a fraction of a second unless the machine is overloaded."""
-
-
-def _heed_interrupts() -> None:
-    """Let Ctrl-C reach a child of tests that run in the background, where shells have it ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class _Watch:
@@ -39,7 +35,7 @@ class _Watch:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            preexec_fn=_heed_interrupts,
+            preexec_fn=heed_interrupts,
         )
         self.lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)

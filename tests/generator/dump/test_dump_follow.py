@@ -14,6 +14,7 @@ from threading import Timer
 import pytest
 
 from tests.generator.dump.test_dump_logs import NAME, batch, log
+from tests.support.interrupts import heed_interrupts
 from tests.support.places import DATA
 
 LONGEST = 120
@@ -27,7 +28,12 @@ def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
     """A process of kipgen dump."""
     command = [sys.executable, "-c", "from kipgen.cli import main; main()", "dump", *map(str, arguments)]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "300"}
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "COLUMNS": "300"},
+        preexec_fn=heed_interrupts,
     ) as process:
         timer = Timer(LONGEST, process.kill)
         timer.start()

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kafka_messages
+from kipgen.commands.dump.contents import LONGEST_KEPT, kept
 from kipgen.commands.dump.json_text import JsonText
 from kipwire.testing import messages
 
@@ -36,3 +37,13 @@ def test_the_text_of_a_message_is_that_of_its_json_form(ascii: bool, data: st.Da
     text = JsonText(ascii=ascii).of(message)
     assert json.loads(text) == message.to_json()
     assert text == json.dumps(message.to_json(), ensure_ascii=ascii, separators=(",", ":"))
+
+
+def test_only_texts_of_short_bytes_are_kept() -> None:
+    """A log may have any number of long keys; a dump needs the same memory for all of them."""
+    made: list[int] = []
+    text = kept(lambda data: made.append(len(data)))
+    for size in (LONGEST_KEPT, LONGEST_KEPT + 1):
+        text(b"k" * size)
+        text(b"k" * size)
+    assert made == [LONGEST_KEPT, LONGEST_KEPT + 1, LONGEST_KEPT + 1]

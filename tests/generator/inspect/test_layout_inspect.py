@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 
 import kafka_records
-import proposals
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.records.v2 import Record, RecordHeader, Records
 from kipgen.commands.inspect.html import page
 from kipgen.commands.inspect.json import json_form
 from kipgen.commands.inspect.text import text_lines
 from kipgen.commands.inspect.tree import Inspection, inspect_message
-from kipwire import Message
+from kipwire import Message, proposals
+from kipwire.proposals.messages.v2 import Message as DraftMessage
+from kipwire.proposals.messages.v2 import Messages
 from kipwire.testing import messages
-from proposals.messages.v2 import Message as DraftMessage
-from proposals.messages.v2 import Messages
 from tests.support import property_checks
 
 LAYOUTS = [

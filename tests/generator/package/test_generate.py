@@ -237,35 +237,47 @@ def test_starter_specs_of_every_type_can_be_generated_and_used(type_: str, tmp_p
         assert cls.decode(cls().encode()) == cls()
 
 
-def test_a_wheel_generates_a_users_own_package(specs: Path, tmp_path: Path) -> None:
-    """Outside this repo, from the wheel alone: templates and JSON Schema are in it."""
-    run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path / "dist")], ROOT)
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--no-deps",
-            "--no-compile",
-            "--target",
-            str(tmp_path / "site"),
-            str(wheel),
-        ],
-        tmp_path,
-    )
-    where = run([sys.executable, "-c", "import kipgen; print(kipgen.__file__)"], tmp_path)
-    assert Path(where.strip()).is_relative_to(tmp_path / "site")
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder outside of this repo whose `site` has the wheel, installed, and nothing else."""
+    folder = tmp_path_factory.mktemp("installed")
+    run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder / "dist")], ROOT)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile", "--target"]
+    run([*install, str(folder / "site"), str(wheel)], folder)
+    return folder
+
+
+def test_a_wheel_generates_a_users_own_package(specs: Path, installed: Path) -> None:
+    """From the wheel alone: templates and JSON Schema are in it."""
+    where = run([sys.executable, "-c", "import kipgen; print(kipgen.__file__)"], installed)
+    assert Path(where.strip()).is_relative_to(installed / "site")
     shown = run(
-        [sys.executable, "-m", "kipgen", "generate", str(specs), "--package", "acme.wire", "-o", "src"], tmp_path
+        [sys.executable, "-m", "kipgen", "generate", str(specs), "--package", "acme.wire", "-o", "src"], installed
     )
     assert "acme.wire: " in shown
     program = (
         "import sys; sys.path.insert(0, 'src'); from acme.wire.bar.v0 import Bar; print(Bar(group_id='g').encode())"
     )
-    assert "g" in run([sys.executable, "-c", program], tmp_path)
+    assert "g" in run([sys.executable, "-c", program], installed)
+
+
+KIP_98 = """
+import pathlib, kipwire.proposals
+from kipwire.records import Record
+from kipwire.records.kip_98 import read_set, write_set
+
+site = pathlib.Path("site").resolve()
+assert pathlib.Path(kipwire.proposals.__file__).is_relative_to(site), kipwire.proposals.__file__
+data = write_set([Record(offset=3, timestamp=1, value=b"v")], base_sequence=0, producer_id=9, producer_epoch=0)
+print([message.value for message in read_set(data).messages])
+"""
+
+
+def test_a_wheel_brings_no_package_but_its_own_and_the_proposals_are_in_kipwire(installed: Path) -> None:
+    packages = {one.name for one in (installed / "site").iterdir() if one.suffix != ".dist-info"} - {"bin"}
+    assert packages == {"kipgen", "kipspark", "kipwire", "kafka_messages", "kafka_records"}
+    assert run([sys.executable, "-c", KIP_98], installed).strip() == "[b'v']"
 
 
 def run(command: list[str], folder: Path) -> str:

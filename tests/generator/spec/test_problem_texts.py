@@ -8,8 +8,10 @@ import pytest
 
 from kipgen.reading.check import read_file
 from kipgen.reading.rules.examples import field_of, layout, spec
+from kipwire.types import TYPES
 
 pytestmark = pytest.mark.same_without_kernel
+TYPE_NAMES = f"{', '.join(sorted(TYPES))}, a struct's name, or [] before one"
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,8 @@ pytestmark = pytest.mark.same_without_kernel
         (spec(more='"listeners": ["brokr"]'), "an element of 'listeners' is 'brokr'; did you mean broker?"),
         (spec(more='"listeners": [1]'), "an element of 'listeners' is 1; write one of broker, controller or zkBroker"),
         (layout(field_of("int32", sizeOf="x")), "'sizeOf' is 'x'; write rest"),
+        (spec(field_of("[]strng")), f"'[]strng' is not a type; did you mean []string? Or write one of {TYPE_NAMES}"),
+        (spec(field_of("varint")), f"'varint' is not a type; write one of {TYPE_NAMES}"),
         (
             spec(field_of("string", default="null")),
             'the default is null, but the field is never nullable; write "nullableVersions": "0+"',

@@ -228,7 +228,7 @@ def test_encodings_are_counted_as_in_one_process(frames: DataFrame) -> None:
 
 
 def test_all_ways_of_reading_and_writing_agree_on_executors(spark: SparkSession) -> None:
-    cases = conform.cases(["proposals"], count=20, seed=7)
+    cases = conform.cases(["kipwire.proposals"], count=20, seed=7)
     given = [tuple(case[name] for name in conform.CASES_SCHEMA.names) for case in cases]
     frame = spark.createDataFrame(given, struct_type(conform.CASES_SCHEMA)).repartition(2)
     assert rows(conform.differences(frame)) == []
@@ -254,7 +254,7 @@ def test_damaged_lines_of_golden_files_are_differences(spark: SparkSession, tmp_
         ("line", "message, version, bytes, json"),
     ]
     with pytest.raises(JobError, match="no golden messages; expected lines of the kind message"):
-        job_reports.conform_report(spark, ["proposals"], 1, 0, tmp_path / "empty")
+        job_reports.conform_report(spark, ["kipwire.proposals"], 1, 0, tmp_path / "empty")
 
 
 def test_tables_of_which_one_cannot_be_written_leave_nothing(spark: SparkSession, tmp_path: Path) -> None:

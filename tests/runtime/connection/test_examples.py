@@ -19,6 +19,7 @@ from kipwire import Struct, build
 from kipwire.connection import Request, ServerConnection, versions_answer
 from kipwire.records import read_batches, with_offsets
 from tests.support.example_programs import example
+from tests.support.interrupts import heed_interrupts
 from tests.support.places import ROOT
 
 TOPIC_ID = UUID(int=7)
@@ -194,11 +195,6 @@ def connected(port: int, seconds: float = 60) -> socket.socket:
             return socket.create_connection(("127.0.0.1", port))
         time.sleep(0.05)
     raise TimeoutError(f"nothing listens on port {port}")
-
-
-def heed_interrupts() -> None:
-    """Let Ctrl-C reach a child of tests that run in the background, where shells have it ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_ctrl_c_ends_a_proxy_with_open_connections_without_a_traceback() -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import NamedTuple, TypeVar
 
-from kipgen.commands.dump.json_text import JsonText
-from kipwire.description.json_form import decoded_to_json
-from kipwire.errors import DecodeError, KipwireError
-from kipwire.logs.internal import internal_record
+from kipgen.commands.dump.json_text import JsonText, bytes_text
+from kipwire.errors import KipwireError
+from kipwire.logs.internal import COORDINATORS, METADATA, coordinator_key, coordinator_value, internal_record
 from kipwire.messages import Message
 from kipwire.records import Record, control_record
 from kipwire.registry import KAFKA_PACKAGE, registry_of
+
+R = TypeVar("R")
 
 _CONSUMER = "consumer"
 _EMBEDDED = {"subscription": "ConsumerProtocolSubscription", "assignment": "ConsumerProtocolAssignment"}
 """What consumers put into the bytes of their members, by field."""
 _VERSION_BYTES = 2
+_KEPT = 4096
+"""Texts of bytes that are kept: the keys of a log come again, and so does what consumers say of themselves."""
+LONGEST_KEPT = 512
 
 
 class Content(NamedTuple):
@@ -32,48 +38,73 @@ class Content(NamedTuple):
     """That of the value; None without one."""
 
 
-def content_of(record: Record, internal: str | None, text: JsonText, *, is_control: bool) -> Content | None:
-    """What a record says; None if it has a meaning only for the users of its topic.
+class _Key(NamedTuple):
+    """What the key of a coordinator's record says."""
 
-    Args:
-        record: it.
-        internal: the internal topic that it is of, if any.
-        text: makes the texts.
-        is_control: whether it is of a control batch.
-
-    Raises:
-        KipwireError: it is not what it should be, or of a type or version that Kafka 4.4 does not know.
-    """
-    if is_control:
-        control = control_record(record)
-        return Content(control.type, control.type_id, None, *_value(control.value, text))
-    if internal is None:
-        return None
-    found = internal_record(internal, record)
-    key = None if found.key is None else text.of(found.key)
-    return Content(found.type, found.type_id, key, *_value(found.value, text))
+    type: str
+    type_id: int
+    text: str
+    value_name: str
 
 
-def _value(message: Message | None, text: JsonText) -> tuple[str, int | None]:
-    if message is None:
-        return "null", None
-    if message.NAME == "GroupMetadataValue" and message.protocol_type == _CONSUMER:  # type: ignore[attr-defined]
-        value = decoded_to_json(message)
-        for member, shown in zip(message.members, value["members"], strict=True):  # type: ignore[attr-defined]
-            for name, protocol in _EMBEDDED.items():
-                shown[name] = _embedded(getattr(member, name), protocol, shown[name])
-        return text.any(value), message.VERSION
-    return text.of(message), message.VERSION
+class Contents:
+    """Finds what records say, as JSON text."""
+
+    def __init__(self, *, ascii: bool) -> None:
+        """Make one, with other characters than ASCII as they are or as escapes."""
+        self._text = JsonText(ascii=ascii)
+        of_bytes = {name: kept(partial(self._embedded, message)) for name, message in _EMBEDDED.items()}
+        self._text_of_consumers = JsonText(ascii=ascii, of_bytes=of_bytes)
+        self._keys = {topic: kept(partial(self._find_key, topic)) for topic in COORDINATORS}
+
+    def of(self, record: Record, internal: str | None, *, is_control: bool) -> Content | None:
+        """What a record says; None if it has a meaning only for the users of its topic.
+
+        Args:
+            record: it.
+            internal: the internal topic that it is of, if any.
+            is_control: whether it is of a control batch.
+
+        Raises:
+            KipwireError: it is not what it should be, or of a type or version that Kafka 4.4 does not know.
+        """
+        if is_control:
+            control = control_record(record)
+            return Content(control.type, control.type_id, None, *self._value(control.value))
+        if internal is None:
+            return None
+        if internal == METADATA:
+            found = internal_record(internal, record)
+            return Content(found.type, found.type_id, None, *self._value(found.value))
+        key = record.key
+        type_, type_id, text, value_name = self._keys[internal](key) if key else self._find_key(internal, key)
+        return Content(type_, type_id, text, *self._value(coordinator_value(value_name, record.value)))
+
+    def _find_key(self, topic: str, key: bytes | None) -> _Key:
+        type_, type_id, message, value_name = coordinator_key(topic, key)
+        return _Key(type_, type_id, self._text.of(message), value_name)
+
+    def _value(self, message: Message | None) -> tuple[str, int | None]:
+        if message is None:
+            return "null", None
+        if message.NAME == "GroupMetadataValue" and message.protocol_type == _CONSUMER:  # type: ignore[attr-defined]
+            return self._text_of_consumers.of(message), message.VERSION
+        return self._text.of(message), message.VERSION
+
+    def _embedded(self, name: str, data: bytes) -> str:
+        """The text of what consumers put into bytes, whose first two have the version; else that of the bytes."""
+        known = registry_of(KAFKA_PACKAGE)
+        version = int.from_bytes(data[:_VERSION_BYTES], "big", signed=True)
+        if version < 0 or not data:
+            return bytes_text(data)
+        cls = known.message(name, min(version, known.versions(name)[-1]))  # later versions only add to the end
+        try:
+            return self._text.of(cls.read(data, _VERSION_BYTES)[0])
+        except (KipwireError, ValueError):
+            return bytes_text(data)
 
 
-def _embedded(data: bytes, name: str, otherwise: object) -> object:
-    """What consumers put into bytes, whose first two have the version; unchanged if it is something else."""
-    known = registry_of(KAFKA_PACKAGE)
-    version = int.from_bytes(data[:_VERSION_BYTES], "big", signed=True)
-    if version < 0 or not data:
-        return otherwise
-    cls = known.message(name, min(version, known.versions(name)[-1]))  # later versions only add to the end
-    try:
-        return decoded_to_json(cls.read(data, _VERSION_BYTES)[0])
-    except (DecodeError, KipwireError, ValueError):
-        return otherwise
+def kept(make: Callable[[bytes], R]) -> Callable[[bytes], R]:
+    """The same function, which keeps what it makes of short bytes."""
+    of_short = lru_cache(maxsize=_KEPT)(make)
+    return lambda data: of_short(data) if len(data) <= LONGEST_KEPT else make(data)

@@ -6,7 +6,7 @@ from base64 import b64encode
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from kipgen.commands.dump.contents import content_of
+from kipgen.commands.dump.contents import Contents
 from kipgen.commands.dump.json_text import JsonText
 from kipgen.commands.dump.log_files import LogFile
 from kipgen.commands.dump.reading import Damage
@@ -14,8 +14,7 @@ from kipgen.commands.dump.summary import Summary
 from kipwire.errors import KipwireError
 from kipwire.records import Record, RecordBatch
 
-_texts = JsonText(ascii=True)
-_compact = _texts.any
+_compact = JsonText(ascii=True).any
 
 
 class JsonLines:
@@ -25,6 +24,7 @@ class JsonLines:
         self._internal: str | None = None
         self._file: dict[str, Any] = {}
         self._partition = ""
+        self._contents = Contents(ascii=True)
 
     def file(self, file: LogFile, size: int) -> str:
         """Nothing: each batch has its file."""
@@ -78,7 +78,7 @@ class JsonLines:
             content = None
             if is_decoded:
                 try:
-                    content = content_of(record, self._internal, _texts, is_control=batch.is_control)
+                    content = self._contents.of(record, self._internal, is_control=batch.is_control)
                 except KipwireError as error:
                     errors += 1
                     said = f',"error":{_compact(str(error))}}}\n'

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kipgen.commands.dump.contents import Content, content_of
-from kipgen.commands.dump.json_text import JsonText
+from kipgen.commands.dump.contents import Contents
 from kipgen.commands.dump.log_files import LogFile
 from kipgen.commands.dump.moments import NONE, moment_text
 from kipgen.commands.dump.reading import Damage
@@ -14,14 +13,13 @@ from kipwire.records.model import Header
 from kipwire.tools.printable import printable_line
 from kipwire.tools.words import counted
 
-_texts = JsonText(ascii=False)
-
 
 class TextLines:
     """The lines of the files of a log."""
 
     def __init__(self) -> None:
         self._internal: str | None = None
+        self._contents = Contents(ascii=False)
 
     def file(self, file: LogFile, size: int) -> str:
         """The heading of a file, before its batches."""
@@ -85,14 +83,27 @@ class TextLines:
 
     def _decoded(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
         lines, errors = [], 0
+        content_of, internal, is_control = self._contents.of, self._internal, batch.is_control
+        timestamp, time = NONE, moment_text(NONE)
         for record in records:
             try:
-                content = content_of(record, self._internal, _texts, is_control=batch.is_control)
+                content = content_of(record, internal, is_control=is_control)
             except KipwireError as error:
                 errors += 1
                 lines.append(f"{_record(record)[:-1]} error={str(error)!r}\n")
                 continue
-            lines.append(_record(record) if content is None else _said(record, content))
+            if content is None:
+                lines.append(_record(record))
+                continue
+            if record.timestamp != timestamp:
+                timestamp = record.timestamp
+                time = moment_text(timestamp)
+            type_, _, key, value, version = content
+            lines.append(
+                f"  offset={record.offset} time={time}{_headers(record.headers) if record.headers else ''} {type_}"
+                f"{'' if version is None else f' v{version}'}{'' if key is None else f' key={_safe(key)}'} "
+                f"value={value if value.isprintable() else printable_line(value)}\n"
+            )
         return "".join(lines), errors
 
 
@@ -122,17 +133,6 @@ def _record(record: Record) -> str:
     return (
         f"  offset={record.offset} time={moment_text(record.timestamp)}{headers} "
         f"key={_bytes(record.key)} value={_bytes(record.value)}\n"
-    )
-
-
-def _said(record: Record, content: Content) -> str:
-    """The line of a record that was decoded."""
-    version = "" if content.version is None else f" v{content.version}"
-    key = "" if content.key is None else f" key={_safe(content.key)}"
-    headers = _headers(record.headers) if record.headers else ""
-    return (
-        f"  offset={record.offset} time={moment_text(record.timestamp)}{headers} {content.type}{version}{key} "
-        f"value={_safe(content.value)}\n"
     )
 
 

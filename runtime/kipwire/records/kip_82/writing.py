@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import Protocol
 
 from kipwire.errors import EncodeError
+from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
 from kipwire.records.checks import NO_TIMESTAMP, TIMESTAMP_TYPES, expect_one_of
 from kipwire.records.compression import COMPRESSIONS, Compression, compress
 from kipwire.records.model import TimestampType
-from proposals.message_and_offset.v2 import Header, MessageAndOffset
 
 _CODECS = COMPRESSIONS[:4]
 """What the format has: as magic 1, all that came before zstd."""

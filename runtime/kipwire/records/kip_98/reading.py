@@ -9,6 +9,9 @@ from typing import NamedTuple
 from kipwire.codec.checksums import crc32
 from kipwire.codec.wire import read_varint
 from kipwire.errors import DecodeError, Malformed
+from kipwire.proposals.compressed_message_set.v2 import CompressedMessageSet
+from kipwire.proposals.control_message_key.v0 import ControlMessageKey
+from kipwire.proposals.messages.v2 import Message, Messages
 from kipwire.records.compression import CompressedDataError, decompress
 from kipwire.records.heads import SIZE, SIZE_END
 from kipwire.records.kip_98.heads import (
@@ -23,9 +26,6 @@ from kipwire.records.kip_98.heads import (
 from kipwire.records.kip_98.model import CODECS, ControlMessage, DraftSet, SetHead
 from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, Limits, decode
 from kipwire.records.model import Record
-from proposals.compressed_message_set.v2 import CompressedMessageSet
-from proposals.control_message_key.v0 import ControlMessageKey
-from proposals.messages.v2 import Message, Messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
