@@ -36,7 +36,6 @@ class AbortTransactionRecord(kipwire.FlexibleMessage):
 
     def _read(self, data: bytes, pos: int) -> int:
         self.reason = None
-
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 

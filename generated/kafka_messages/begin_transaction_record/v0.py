@@ -37,7 +37,6 @@ class BeginTransactionRecord(kipwire.FlexibleMessage):
 
     def _read(self, data: bytes, pos: int) -> int:
         self.name = None
-
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 

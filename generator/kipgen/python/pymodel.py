@@ -179,9 +179,23 @@ def _docstring(struct: WireStruct, fields: tuple[WireField, ...], attributes: di
     return docstring_text(lines)
 
 
-def docstring_text(lines: list[str]) -> Code:
-    """Lines as the text between the quotes of a docstring."""
-    return Code("\n".join(lines).replace("\\", "\\\\").replace('"""', "'''"))
+def docstring_text(lines: list[str], indent: str = "    ") -> Code:
+    """Lines as the text between the quotes of a docstring; after several lines, the last quotes have one of their own.
+
+    It is as black formats it: with plain spaces between words, and a space between quotes of the text and around it.
+    """
+    first, *more = map(_docstring_line, [lines[0].lstrip(), *lines[1:]])
+    first = f" {first}" if first.startswith('"') else first
+    if any(more):
+        return Code("\n".join([first, *(f"{indent}{line}" if line else "" for line in more), indent]))
+    return Code(f"{first} " if first.endswith('"') else first)
+
+
+def _docstring_line(line: str) -> str:
+    """A line with spaces for all other white space, but the same indentation, escaped."""
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    text = " ".join(line.split()).replace("\\", "\\\\").replace('"""', "'''")
+    return f"{indent}{text}" if text else ""
 
 
 def _type_note(field: WireField) -> str:
