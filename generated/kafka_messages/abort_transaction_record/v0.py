@@ -54,9 +54,8 @@ class AbortTransactionRecord(kipwire.FlexibleMessage):
                 self.reason, pos = data[pos:end].decode(), end
             else:
                 self.reason = "" if size else None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -55,9 +55,8 @@ class BeginTransactionRecord(kipwire.FlexibleMessage):
                 self.name, pos = data[pos:end].decode(), end
             else:
                 self.name = "" if size else None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

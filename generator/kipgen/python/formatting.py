@@ -1,7 +1,7 @@
 """Formats generated code as black does: templates print what black would, and black itself breaks the long lines.
 
-So black, which is slow, sees a few hundred lines of Kafka's messages. Nothing else needs it: `make lint` runs black over
-all generated files, and tests run it over what unusual specs become.
+So black, which is slow, sees a few hundred lines of Kafka's messages. Nothing else needs it: `make lint` runs black
+over all generated files, and tests run it over what unusual specs become.
 """
 
 from __future__ import annotations

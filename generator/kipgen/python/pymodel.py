@@ -134,11 +134,12 @@ def _struct(struct: WireStruct, attributes: dict[str, str], *, is_element: bool,
     items, fields = struct.items, struct.fields
     positional = tuple(item for item in items if item.tag is None)
     tagged = sorted((item for item in items if item.tag is not None), key=lambda item: item.tag or 0)
+    own_tags = {field.tag for field in tagged}
     return PyStruct(
         class_name=struct.class_name,
         flexible=struct.flexible,
         is_bounded=struct.is_bounded,
-        other_tags=tuple(tag for tag in struct.declared_tags if tag not in {field.tag for field in tagged}),
+        other_tags=tuple(tag for tag in struct.declared_tags if tag not in own_tags),
         docstring=_docstring(struct, fields, attributes),
         items=items,
         fields=fields,

@@ -116,7 +116,12 @@ def test_names_of_numbers_are_as_black_formats_them(abouts: list[str], about: st
 
 def test_black_gets_only_long_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
-    monkeypatch.setattr(formatting, "_black", lambda code, line_length: given.append(code) or code)
+
+    def noted(code: str, line_length: int) -> str:
+        given.append(code)
+        return code
+
+    monkeypatch.setattr(formatting, "_black", noted)
     short = f'x = 1\n"""{"a" * 200}\n{"b" * 200}\n"""\ny = 2\n'
     assert format_code(short) == short
     assert given == []
