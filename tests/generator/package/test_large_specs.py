@@ -15,7 +15,7 @@ from kipgen.reading.check import read_bytes
 from kipgen.resolve.wire import resolve
 from tests.support.cost import cost_of
 
-pytestmark = pytest.mark.same_without_kernel
+pytestmark = pytest.mark.same_without_kernel("no message is read")
 
 TYPES = ("int32", "string", "[]int32", "bytes", "uuid", "bool")
 
