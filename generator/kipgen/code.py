@@ -39,11 +39,10 @@ class NotCode:
 
 
 def quoted(text: str) -> Code:
-    """A string literal in double quotes, as black would have it."""
-    literal = repr(text)
-    if literal.startswith('"') or '"' in literal:
-        return Code(literal)
-    return Code('"' + literal[1:-1].replace("\\'", "'") + '"')
+    """A string literal as black has it: in double quotes, unless single ones need fewer backslashes."""
+    quote = '"' if text.count('"') <= text.count("'") else "'"
+    body = f"\\{quote}".join(repr(part)[1:-1] for part in text.split(quote))
+    return Code(f"{quote}{body}{quote}")
 
 
 def comment(text: str) -> Code:

@@ -111,8 +111,8 @@ class _Conversion(Visitor):
             self.path.pop()
         for narrow in _narrow_fields(target):  # type: ignore[arg-type]  # mypy asks its instances for a hash
             self.numbers(narrow, values.get(narrow.name))
-        for field in target.ATTRIBUTES:
-            if is_required(field) and field.name not in values:
+        for field in _required_fields(target):  # type: ignore[arg-type]  # likewise
+            if field.name not in values:
                 self.path.append(field.name)
                 self.lose("a value is required, since the field has no default")
                 self.path.pop()
@@ -188,6 +188,12 @@ class _Conversion(Visitor):
 def _narrow_fields(target: type[Struct]) -> tuple[Field, ...]:
     """The fields of a class that hold fewer numbers than their types; most classes have none, and lose no time."""
     return tuple(field for field in target.ATTRIBUTES if _is_narrow(field))
+
+
+@lru_cache(maxsize=1024)
+def _required_fields(target: type[Struct]) -> tuple[Field, ...]:
+    """The fields of a class that have no default; most classes have none, and lose no time."""
+    return tuple(filter(is_required, target.ATTRIBUTES))
 
 
 def _is_narrow(field: Field) -> bool:

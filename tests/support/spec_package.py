@@ -48,7 +48,7 @@ def generated(specs: Path, name: str, folder: Path) -> Iterator[ModuleType]:
 
 
 def modules_of(text: str, package: str, folder: Path) -> dict[int, Any]:
-    """The module of each version of one spec, by its text. The code is not formatted, which takes the most time.
+    """The module of each version of one spec, by its text.
 
     The name of the package must be one that no other test imports.
     """
@@ -56,10 +56,10 @@ def modules_of(text: str, package: str, folder: Path) -> dict[int, Any]:
     file.write_text(text, encoding="utf-8")
     checked = read_file(file)
     assert checked.spec is not None, checked.problems
-    for path, pieces in render_message(checked.spec, HeaderVersions(), file.name).items():
+    for path, code in render_message(checked.spec, HeaderVersions(), file.name).items():
         target = folder / package / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text("\n\n".join(pieces), encoding="utf-8")
+        target.write_text(code, encoding="utf-8")
     message = next((child.name for child in (folder / package).glob("*") if child.is_dir()), "no version")
     with importable(folder):
         return {

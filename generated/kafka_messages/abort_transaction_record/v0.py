@@ -36,7 +36,6 @@ class AbortTransactionRecord(kipwire.FlexibleMessage):
 
     def _read(self, data: bytes, pos: int) -> int:
         self.reason = None
-
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -55,9 +54,8 @@ class AbortTransactionRecord(kipwire.FlexibleMessage):
                 self.reason, pos = data[pos:end].decode(), end
             else:
                 self.reason = "" if size else None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -34,9 +34,7 @@ class ApiVersionsRequest(kipwire.Message):
         pass
 
     def _read(self, data: bytes, pos: int) -> int:
-
         return pos
 
     def _write(self, parts: list[bytes]) -> None:
-
         pass

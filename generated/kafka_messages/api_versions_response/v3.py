@@ -263,20 +263,22 @@ class ApiVersionsResponse(kipwire.FlexibleMessage):
             size = data[pos]
             pos += 1
             self.supported_features, pos = read_compact_structs(SupportedFeatureKey, data, pos, size)
-        elif tag == 1:
+            return pos
+        if tag == 1:
             (self.finalized_features_epoch,) = unpack_q(data, pos)
             pos += 8
-        elif tag == 2:
+            return pos
+        if tag == 2:
             size = data[pos]
             pos += 1
             self.finalized_features, pos = read_compact_structs(FinalizedFeatureKey, data, pos, size)
-        elif tag == 3:
+            return pos
+        if tag == 3:
             zk_migration_ready = data[pos]
             pos += 1
             self.zk_migration_ready = FALSE_TRUE[zk_migration_ready]
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -37,7 +37,6 @@ class BeginTransactionRecord(kipwire.FlexibleMessage):
 
     def _read(self, data: bytes, pos: int) -> int:
         self.name = None
-
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
@@ -56,9 +55,8 @@ class BeginTransactionRecord(kipwire.FlexibleMessage):
                 self.name, pos = data[pos:end].decode(), end
             else:
                 self.name = "" if size else None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -113,7 +113,8 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
             if size > 127:
                 size, pos = read_size(data, pos)
             self.offline_log_dirs, pos = read_uuids(data, pos, size - 1)
-        elif tag == 1:
+            return pos
+        if tag == 1:
             size = data[pos]
             pos += 1
             if size:
@@ -122,9 +123,8 @@ class BrokerHeartbeatRequest(kipwire.FlexibleMessage):
                 self.cordoned_log_dirs, pos = read_uuids(data, pos, size - 1)
             else:
                 self.cordoned_log_dirs = None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

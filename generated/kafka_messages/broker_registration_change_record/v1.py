@@ -71,12 +71,12 @@ class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
         if tag == 0:
             (self.fenced,) = unpack_b(data, pos)
             pos += 1
-        elif tag == 1:
+            return pos
+        if tag == 1:
             (self.in_controlled_shutdown,) = unpack_b(data, pos)
             pos += 1
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

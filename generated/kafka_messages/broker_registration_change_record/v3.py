@@ -91,16 +91,19 @@ class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
         if tag == 0:
             (self.fenced,) = unpack_b(data, pos)
             pos += 1
-        elif tag == 1:
+            return pos
+        if tag == 1:
             (self.in_controlled_shutdown,) = unpack_b(data, pos)
             pos += 1
-        elif tag == 2:
+            return pos
+        if tag == 2:
             size = data[pos]
             pos += 1
             if size > 127:
                 size, pos = read_size(data, pos)
             self.log_dirs, pos = read_uuids(data, pos, size - 1)
-        elif tag == 3:
+            return pos
+        if tag == 3:
             size = data[pos]
             pos += 1
             if size:
@@ -109,9 +112,8 @@ class BrokerRegistrationChangeRecord(kipwire.FlexibleMessage):
                 self.cordoned_log_dirs, pos = read_uuids(data, pos, size - 1)
             else:
                 self.cordoned_log_dirs = None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

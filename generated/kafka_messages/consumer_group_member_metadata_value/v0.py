@@ -290,9 +290,8 @@ class ConsumerGroupMemberMetadataValue(kipwire.FlexibleMessage):
                 self._lazy_classic_member_metadata, pos = read_struct(ClassicMemberMetadata, data, pos)
             else:
                 raise kipwire.Malformed
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

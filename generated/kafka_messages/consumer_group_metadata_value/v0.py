@@ -61,9 +61,8 @@ class ConsumerGroupMetadataValue(kipwire.FlexibleMessage):
         if tag == 0:
             (self.metadata_hash,) = unpack_q(data, pos)
             pos += 8
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -217,9 +217,8 @@ class CreatableTopicResult(kipwire.FlexibleStruct):
         if tag == 0:
             (self.topic_config_error_code,) = unpack_h(data, pos)
             pos += 2
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -355,11 +355,11 @@ class FetchRequest(kipwire.FlexibleMessage):
                 self.cluster_id, pos = data[pos:end].decode(), end
             else:
                 self.cluster_id = "" if size else None
-        elif tag == 1:
+            return pos
+        if tag == 1:
             self._lazy_replica_state, pos = read_struct(ReplicaState, data, pos)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -151,12 +151,12 @@ class FetchPartition(kipwire.FlexibleStruct):
             (replica_directory_id,) = unpack_16s(data, pos)
             pos += 16
             self.replica_directory_id = uuid_from(replica_directory_id)
-        elif tag == 1:
+            return pos
+        if tag == 1:
             (self.high_watermark,) = unpack_q(data, pos)
             pos += 8
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
@@ -376,11 +376,11 @@ class FetchRequest(kipwire.FlexibleMessage):
                 self.cluster_id, pos = data[pos:end].decode(), end
             else:
                 self.cluster_id = "" if size else None
-        elif tag == 1:
+            return pos
+        if tag == 1:
             self._lazy_replica_state, pos = read_struct(ReplicaState, data, pos)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -317,13 +317,14 @@ class PartitionData(kipwire.FlexibleStruct):
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             self._lazy_diverging_epoch, pos = read_struct(EpochEndOffset, data, pos)
-        elif tag == 1:
+            return pos
+        if tag == 1:
             self._lazy_current_leader, pos = read_struct(LeaderIdAndEpoch, data, pos)
-        elif tag == 2:
+            return pos
+        if tag == 2:
             self._lazy_snapshot_id, pos = read_struct(SnapshotId, data, pos)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -322,13 +322,14 @@ class PartitionData(kipwire.FlexibleStruct):
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             self._lazy_diverging_epoch, pos = read_struct(EpochEndOffset, data, pos)
-        elif tag == 1:
+            return pos
+        if tag == 1:
             self._lazy_current_leader, pos = read_struct(LeaderIdAndEpoch, data, pos)
-        elif tag == 2:
+            return pos
+        if tag == 2:
             self._lazy_snapshot_id, pos = read_struct(SnapshotId, data, pos)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
@@ -520,9 +521,8 @@ class FetchResponse(kipwire.FlexibleMessage):
             size = data[pos]
             pos += 1
             self.node_endpoints, pos = read_compact_structs(NodeEndpoint, data, pos, size)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

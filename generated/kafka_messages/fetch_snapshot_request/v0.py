@@ -211,9 +211,8 @@ class FetchSnapshotRequest(kipwire.FlexibleMessage):
                 self.cluster_id, pos = data[pos:end].decode(), end
             else:
                 self.cluster_id = "" if size else None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

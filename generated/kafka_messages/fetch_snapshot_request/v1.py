@@ -121,9 +121,8 @@ class PartitionSnapshot(kipwire.FlexibleStruct):
             (replica_directory_id,) = unpack_16s(data, pos)
             pos += 16
             self.replica_directory_id = uuid_from(replica_directory_id)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
@@ -241,9 +240,8 @@ class FetchSnapshotRequest(kipwire.FlexibleMessage):
                 self.cluster_id, pos = data[pos:end].decode(), end
             else:
                 self.cluster_id = "" if size else None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

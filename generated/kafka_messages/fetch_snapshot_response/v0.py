@@ -179,9 +179,8 @@ class PartitionSnapshot(kipwire.FlexibleStruct):
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             self._lazy_current_leader, pos = read_struct(LeaderIdAndEpoch, data, pos)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

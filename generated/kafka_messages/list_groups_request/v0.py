@@ -32,9 +32,7 @@ class ListGroupsRequest(kipwire.Message):
         pass
 
     def _read(self, data: bytes, pos: int) -> int:
-
         return pos
 
     def _write(self, parts: list[bytes]) -> None:
-
         pass

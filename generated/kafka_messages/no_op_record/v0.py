@@ -31,7 +31,6 @@ class NoOpRecord(kipwire.FlexibleMessage):
         self._unknown_tagged_fields = None
 
     def _read(self, data: bytes, pos: int) -> int:
-
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 

@@ -96,9 +96,8 @@ class OffsetCommitValue(kipwire.FlexibleMessage):
             (topic_id,) = unpack_16s(data, pos)
             pos += 16
             self.topic_id = uuid_from(topic_id)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

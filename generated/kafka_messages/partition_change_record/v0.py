@@ -122,10 +122,12 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
                 pos += (size - 1) * 4
             else:
                 self.isr = None
-        elif tag == 1:
+            return pos
+        if tag == 1:
             (self.leader,) = unpack_i(data, pos)
             pos += 4
-        elif tag == 2:
+            return pos
+        if tag == 2:
             size = data[pos]
             pos += 1
             if size:
@@ -135,7 +137,8 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
                 pos += (size - 1) * 4
             else:
                 self.replicas = None
-        elif tag == 3:
+            return pos
+        if tag == 3:
             size = data[pos]
             pos += 1
             if size:
@@ -145,7 +148,8 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
                 pos += (size - 1) * 4
             else:
                 self.removing_replicas = None
-        elif tag == 4:
+            return pos
+        if tag == 4:
             size = data[pos]
             pos += 1
             if size:
@@ -155,12 +159,12 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
                 pos += (size - 1) * 4
             else:
                 self.adding_replicas = None
-        elif tag == 5:
+            return pos
+        if tag == 5:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

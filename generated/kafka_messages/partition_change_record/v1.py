@@ -128,10 +128,12 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
                 pos += (size - 1) * 4
             else:
                 self.isr = None
-        elif tag == 1:
+            return pos
+        if tag == 1:
             (self.leader,) = unpack_i(data, pos)
             pos += 4
-        elif tag == 2:
+            return pos
+        if tag == 2:
             size = data[pos]
             pos += 1
             if size:
@@ -141,7 +143,8 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
                 pos += (size - 1) * 4
             else:
                 self.replicas = None
-        elif tag == 3:
+            return pos
+        if tag == 3:
             size = data[pos]
             pos += 1
             if size:
@@ -151,7 +154,8 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
                 pos += (size - 1) * 4
             else:
                 self.removing_replicas = None
-        elif tag == 4:
+            return pos
+        if tag == 4:
             size = data[pos]
             pos += 1
             if size:
@@ -161,10 +165,12 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
                 pos += (size - 1) * 4
             else:
                 self.adding_replicas = None
-        elif tag == 5:
+            return pos
+        if tag == 5:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
-        elif tag == 8:
+            return pos
+        if tag == 8:
             size = data[pos]
             pos += 1
             if size:
@@ -173,9 +179,8 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
                 self.directories, pos = read_uuids(data, pos, size - 1)
             else:
                 self.directories = None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -166,9 +166,8 @@ class PartitionRecord(kipwire.FlexibleMessage):
         if tag == 0:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -187,7 +187,8 @@ class PartitionRecord(kipwire.FlexibleMessage):
         if tag == 0:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
-        elif tag == 1:
+            return pos
+        if tag == 1:
             size = data[pos]
             pos += 1
             if size:
@@ -197,7 +198,8 @@ class PartitionRecord(kipwire.FlexibleMessage):
                 pos += (size - 1) * 4
             else:
                 self.eligible_leader_replicas = None
-        elif tag == 2:
+            return pos
+        if tag == 2:
             size = data[pos]
             pos += 1
             if size:
@@ -207,9 +209,8 @@ class PartitionRecord(kipwire.FlexibleMessage):
                 pos += (size - 1) * 4
             else:
                 self.last_known_elr = None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -211,9 +211,8 @@ class PartitionProduceResponse(kipwire.FlexibleStruct):
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             self._lazy_current_leader, pos = read_struct(LeaderIdAndEpoch, data, pos)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
@@ -397,9 +396,8 @@ class ProduceResponse(kipwire.FlexibleMessage):
             size = data[pos]
             pos += 1
             self.node_endpoints, pos = read_compact_structs(NodeEndpoint, data, pos, size)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -258,9 +258,8 @@ class RegisterBrokerRecord(kipwire.FlexibleMessage):
             if size > 127:
                 size, pos = read_size(data, pos)
             self.log_dirs, pos = read_uuids(data, pos, size - 1)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -287,9 +287,8 @@ class RemoteLogSegmentMetadataRecord(kipwire.FlexibleMessage):
             txn_index_empty = data[pos]
             pos += 1
             self.txn_index_empty = FALSE_TRUE[txn_index_empty]
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

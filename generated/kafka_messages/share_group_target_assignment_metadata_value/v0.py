@@ -60,9 +60,8 @@ class ShareGroupTargetAssignmentMetadataValue(kipwire.FlexibleMessage):
         if tag == 0:
             (self.assignment_timestamp,) = unpack_q(data, pos)
             pos += 8
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

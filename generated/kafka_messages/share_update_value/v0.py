@@ -129,9 +129,8 @@ class ShareUpdateValue(kipwire.FlexibleMessage):
         if tag == 0:
             (self.delivery_complete_count,) = unpack_i(data, pos)
             pos += 4
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -90,9 +90,8 @@ class TaskIds(kipwire.FlexibleStruct):
                 pos += (size - 1) * 4
             else:
                 self.assignment_epochs = None
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

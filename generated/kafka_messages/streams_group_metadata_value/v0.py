@@ -155,22 +155,24 @@ class StreamsGroupMetadataValue(kipwire.FlexibleMessage):
         if tag == 0:
             (self.validated_topology_epoch,) = unpack_i(data, pos)
             pos += 4
-        elif tag == 1:
+            return pos
+        if tag == 1:
             size = data[pos]
             pos += 1
             if size:
                 self.last_assignment_configs, pos = read_compact_structs(LastAssignmentConfig, data, pos, size)
             else:
                 self.last_assignment_configs = None
-        elif tag == 2:
+            return pos
+        if tag == 2:
             (self.stored_description_topology_epoch,) = unpack_i(data, pos)
             pos += 4
-        elif tag == 3:
+            return pos
+        if tag == 3:
             (self.failed_description_topology_epoch,) = unpack_i(data, pos)
             pos += 4
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -190,18 +190,20 @@ class TransactionLogValue(kipwire.FlexibleMessage):
         if tag == 0:
             (self.previous_producer_id,) = unpack_q(data, pos)
             pos += 8
-        elif tag == 1:
+            return pos
+        if tag == 1:
             (self.next_producer_id,) = unpack_q(data, pos)
             pos += 8
-        elif tag == 2:
+            return pos
+        if tag == 2:
             (self.client_transaction_version,) = unpack_h(data, pos)
             pos += 2
-        elif tag == 3:
+            return pos
+        if tag == 3:
             (self.next_producer_epoch,) = unpack_h(data, pos)
             pos += 2
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -403,9 +403,8 @@ class UpdateMetadataRequest(kipwire.FlexibleMessage):
         if tag == 0:
             (self.type,) = unpack_b(data, pos)
             pos += 1
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -230,9 +230,8 @@ class VoteResponse(kipwire.FlexibleMessage):
             size = data[pos]
             pos += 1
             self.node_endpoints, pos = read_compact_structs(NodeEndpoint, data, pos, size)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

@@ -25,9 +25,7 @@ from kipgen.package.manifest import (
     read_manifest,
 )
 from kipgen.package.package_folder import TYPED_MARKER, Obstacle, leftovers, obstacles, present_files
-from kipgen.python.formatting import FormatCache, format_blocks
 from kipgen.python.render import (
-    CodeBlocks,
     HeaderVersions,
     RegistryEntry,
     registry_entry,
@@ -86,22 +84,22 @@ def find_changes(specs: Path, package: Path, package_name: str, progress: Progre
         specs: the folder of specs.
         package: the folder of the generated package; it need not exist.
         package_name: the package's dotted name.
-        progress: called from time to time with the blocks formatted and the blocks to format.
+        progress: called from time to time with the specs rendered and the specs to render.
 
     Raises:
         ValueError: the package cannot have that name.
     """
     recorded = read_manifest(package)
     earlier = recorded if recorded.made_by == made_by() else Manifest()
-    return _find_changes(specs, package, package_name, progress, earlier, recorded, FormatCache.of_user())
+    return _find_changes(specs, package, package_name, progress, earlier, recorded)
 
 
 def find_changes_afresh(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
-    """As `find_changes`, but everything is read, rendered and formatted: manifest and cache are not used.
+    """As `find_changes`, but everything is read and rendered: the manifest is not used.
 
-    So a package that is up to date by this is what the specs say, even if manifest or cache were tampered with.
+    So a package that is up to date by this is what the specs say, even if the manifest was tampered with.
     """
-    return _find_changes(specs, package, package_name, progress, Manifest(), read_manifest(package), None)
+    return _find_changes(specs, package, package_name, progress, Manifest(), read_manifest(package))
 
 
 def _find_changes(
@@ -111,7 +109,6 @@ def _find_changes(
     progress: Progress,
     earlier: Manifest,
     recorded: Manifest,
-    cache: FormatCache | None,
 ) -> PackageChanges:
     """The changes, where `earlier` is the manifest that saves work, and `recorded` the one in the package."""
     need_package_name(package_name)
@@ -129,20 +126,20 @@ def _find_changes(
     if any(problem.severity == "error" for problem in work.problems):
         return PackageChanges(package, work.problems)
 
-    blocks: dict[str, CodeBlocks] = {}
+    texts = {TYPED_MARKER: ""}
     made: dict[str, Made] = {}
     for source, spec in work.specs.items():
         shown = PurePosixPath(specs.resolve().name, source)
-        files = {str(path): part for path, part in render_message(spec, work.headers, str(shown)).items()}
-        blocks.update(files)
+        files = {str(path): text for path, text in render_message(spec, work.headers, str(shown)).items()}
+        texts.update(files)
         made[source] = Made(sources[source], entry_digest(registry_entry(spec, work.headers)), dict.fromkeys(files, ""))
+        progress(len(made), len(work.specs))
     if work.entries is not None:
         entries = sorted(work.entries, key=lambda entry: entry.name)
-        blocks["__init__.py"] = render_package(package_name, entries)
+        texts["__init__.py"] = render_package(package_name, entries)
         if named:
-            blocks[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
+            texts[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
 
-    texts = {TYPED_MARKER: "", **_texts(blocks, progress, cache)}
     hashes = {path: digest(text.encode()) for path, text in texts.items()}
     made = {s: replace(one, files={path: hashes[path] for path in one.files}) for s, one in made.items()}
     package_hash = hashes.get("__init__.py", earlier.package_hash)
@@ -245,12 +242,6 @@ def _header_versions(specs: dict[str, MessageSpec]) -> HeaderVersions:
 def _header_pair(entry: RegistryEntry) -> tuple[int, int]:
     """The highest inflexible version of a header, and its highest version."""
     return max(entry.lowest, entry.first_flexible - 1), entry.highest
-
-
-def _texts(blocks: dict[str, CodeBlocks], progress: Progress, cache: FormatCache | None) -> dict[str, str]:
-    """The files' texts, formatted."""
-    formatted = format_blocks((block for parts in blocks.values() for block in parts), progress, cache)
-    return {path: "\n\n".join(formatted[block] for block in parts) for path, parts in blocks.items()}
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -1,107 +1,66 @@
-"""Formats generated code with black: each distinct block once, on all cores, and never again if a cache has it."""
+"""Formats generated code as black does: templates print what black would, and black itself breaks the long lines.
+
+So black, which is slow, sees a few hundred lines of Kafka's messages. Nothing else needs it: `make lint` runs black
+over all generated files, and tests run it over what unusual specs become.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sqlite3
-from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Iterator
+from functools import cache
 
-from kipgen.python.caches import cache_folder
 from kipgen.python.pymodel import LINE_LENGTH
 
-_FEW = 3
-"""The number of blocks that are formatted before a second process has started."""
-_CACHE_LIMIT = 64 * 2**20
-"""The most bytes that the cache may have; a larger one is deleted."""
+_QUOTES = '"""'
 
 
-def format_blocks(
-    texts: Iterable[str], progress: Callable[[int, int], object], cache: FormatCache | None
-) -> dict[str, str]:
-    """Every text, formatted, by the text as it was.
+def format_code(text: str) -> str:
+    """The text of a block or a module, as black formats it.
 
     Args:
-        texts: blocks of Python, each a whole module to black.
-        progress: called from time to time with the blocks done and the blocks to do.
-        cache: what was formatted before; None to format everything.
+        text: Python with a logical line on each line, with docstrings as `pymodel.docstring_text` makes them.
 
     Raises:
-        black.InvalidInput: a text is not Python, which is a defect of a template.
+        black.InvalidInput: a long line is not Python, which is a defect of a template.
     """
-    wanted = dict.fromkeys(texts)
-    done = cache.look_up(wanted) if cache is not None else {}
-    missing = [text for text in wanted if text not in done]
-    fresh = {}
-    for text, result in zip(missing, _format_all(missing), strict=True):
-        fresh[text] = result
-        progress(len(fresh), len(missing))
-    if cache is not None:
-        cache.add(fresh)
-    return {**done, **fresh}
+    return "".join(f"{line}\n" for line in _lines(text))
 
 
-def _format(text: str) -> str:
+def _lines(text: str) -> Iterator[str]:
+    in_docstring = False
+    for line in text.removesuffix("\n").split("\n"):
+        is_start = not in_docstring and line.lstrip().startswith(_QUOTES)
+        if in_docstring or is_start or not _may_be_long(line):
+            yield line
+        else:
+            yield _broken(line)
+        if in_docstring or is_start:
+            in_docstring = not line.removeprefix(_QUOTES if is_start else "").endswith(_QUOTES)
+
+
+def _may_be_long(line: str) -> bool:
+    """Whether black may find a line too long: it counts columns, and characters outside of ASCII may take two."""
+    return len(line) * (1 if line.isascii() else 2) > LINE_LENGTH
+
+
+def _broken(line: str) -> str:
+    """A long line, broken where black breaks it."""
+    code = line.lstrip()
+    indent = len(line) - len(code)
+    if code.endswith(","):  # an element of a tuple or a dict, which black gets as the only one
+        lines = _black(f"{{\n{code}\n}}", LINE_LENGTH - indent + 4).split("\n")[1:-1]
+        indent -= 4
+    elif code.endswith(":"):
+        lines = _black(f"{code} pass", LINE_LENGTH - indent).split("\n")[:-1]
+    else:
+        lines = _black(code, LINE_LENGTH - indent).split("\n")
+    return "\n".join(" " * indent + one for one in lines)
+
+
+@cache
+def _black(code: str, line_length: int) -> str:
     import black  # costs a tenth of a second, which a run with nothing new need not pay
     from black.mode import TargetVersion
 
-    return black.format_str(text, mode=black.Mode(target_versions={TargetVersion.PY311}, line_length=LINE_LENGTH))
-
-
-def _format_all(texts: list[str]) -> Iterable[str]:
-    if len(texts) <= _FEW:
-        yield from map(_format, texts)
-        return
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        yield from pool.map(_format, texts, chunksize=8 if len(texts) > 200 else 1)
-
-
-class FormatCache:
-    """What black made of earlier blocks. Anybody who can write to it decides what is generated from it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    @classmethod
-    def of_user(cls) -> FormatCache | None:
-        """The user's cache; None if it cannot be created."""
-        folder = cache_folder("black")
-        return cls(folder / f"{version('black')}.sqlite") if folder else None
-
-    def look_up(self, texts: Iterable[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        try:
-            with closing(_connection(self.path)) as connection:
-                for text in texts:
-                    row = connection.execute("SELECT result FROM pieces WHERE key = ?", (_key(text),)).fetchone()
-                    if row is not None and isinstance(row[0], str):
-                        found[text] = row[0]
-        except (sqlite3.Error, OSError):
-            return {}
-        return found
-
-    def add(self, blocks: dict[str, str]) -> None:
-        if not blocks:
-            return
-        try:
-            if self.path.exists() and self.path.stat().st_size > _CACHE_LIMIT:
-                self.path.unlink()
-            with closing(_connection(self.path)) as connection, connection:
-                rows = [(_key(text), result) for text, result in blocks.items()]
-                connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?)", rows)
-        except (sqlite3.Error, OSError):
-            return
-
-
-def _key(text: str) -> bytes:
-    return hashlib.sha256(f"{LINE_LENGTH}\n{text}".encode()).digest()
-
-
-def _connection(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=5)
-    connection.execute("CREATE TABLE IF NOT EXISTS pieces (key BLOB PRIMARY KEY, result TEXT) WITHOUT ROWID")
-    return connection
+    mode = black.Mode(target_versions={TargetVersion.PY311}, line_length=line_length)
+    return black.format_str(code, mode=mode).removesuffix("\n")

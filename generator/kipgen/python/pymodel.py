@@ -134,11 +134,12 @@ def _struct(struct: WireStruct, attributes: dict[str, str], *, is_element: bool,
     items, fields = struct.items, struct.fields
     positional = tuple(item for item in items if item.tag is None)
     tagged = sorted((item for item in items if item.tag is not None), key=lambda item: item.tag or 0)
+    own_tags = {field.tag for field in tagged}
     return PyStruct(
         class_name=struct.class_name,
         flexible=struct.flexible,
         is_bounded=struct.is_bounded,
-        other_tags=tuple(tag for tag in struct.declared_tags if tag not in {field.tag for field in tagged}),
+        other_tags=tuple(tag for tag in struct.declared_tags if tag not in own_tags),
         docstring=_docstring(struct, fields, attributes),
         items=items,
         fields=fields,
@@ -179,9 +180,23 @@ def _docstring(struct: WireStruct, fields: tuple[WireField, ...], attributes: di
     return docstring_text(lines)
 
 
-def docstring_text(lines: list[str]) -> Code:
-    """Lines as the text between the quotes of a docstring."""
-    return Code("\n".join(lines).replace("\\", "\\\\").replace('"""', "'''"))
+def docstring_text(lines: list[str], indent: str = "    ") -> Code:
+    """Lines as the text between the quotes of a docstring; after several lines, the last quotes have one of their own.
+
+    It is as black formats it: with plain spaces between words, and a space between quotes of the text and around it.
+    """
+    first, *more = map(_docstring_line, [lines[0].lstrip(), *lines[1:]])
+    first = f" {first}" if first.startswith('"') else first
+    if any(more):
+        return Code("\n".join([first, *(f"{indent}{line}" if line else "" for line in more), indent]))
+    return Code(f"{first} " if first.endswith('"') else first)
+
+
+def _docstring_line(line: str) -> str:
+    """A line with spaces for all other white space, but the same indentation, escaped."""
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    text = " ".join(line.split()).replace("\\", "\\\\").replace('"""', "'''")
+    return f"{indent}{text}" if text else ""
 
 
 def _type_note(field: WireField) -> str:

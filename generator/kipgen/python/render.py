@@ -1,14 +1,10 @@
-"""Rendering: wire descriptions and templates -> the text of every generated file, not yet formatted by black.
-
-A file consists of blocks with two empty lines between them, so that black formats each block only once: versions
-of a message share most of their classes.
-"""
+"""Rendering: wire descriptions and templates -> the text of every generated file."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePath, PurePosixPath
@@ -19,14 +15,13 @@ from kipgen.code import Code, CodeEnvironment, comment, fit
 from kipgen.language import names
 from kipgen.language.runtime_names import RUNTIME_NAMES
 from kipgen.language.spec import MessageSpec, StructSpec
+from kipgen.python.formatting import format_code
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.python.steps import fixed_code
 from kipgen.reading.enum_spec import enum_of
 from kipgen.resolve.wire import WireMessage, resolve
 from kipgen.resources import template_folder
 from kipwire.contract import LEVEL
-
-CodeBlocks = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +130,7 @@ def _enum_fields(spec: MessageSpec) -> Iterator[EnumField]:
                 yield EnumField(key, enum, field.enum_bits)
 
 
-def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, CodeBlocks]:
+def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, str]:
     """Every file of a message, by its path in the package; a retired message has none."""
     resolved = [_resolved(spec, version, headers) for version in spec.valid_versions.each()]
     if not resolved:
@@ -145,14 +140,14 @@ def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> d
     files = {folder / "__init__.py": _package_of_message(spec, origins, source)}
     for message in resolved:
         origin = origins[message.version]
-        blocks = _module(message, source) if origin == message.version else _same(message, origin, source)
-        files[folder / f"v{message.version}.py"] = blocks
+        text = _module(message, source) if origin == message.version else _same(message, origin, source)
+        files[folder / f"v{message.version}.py"] = text
     return files
 
 
-def render_package(package: str, entries: list[RegistryEntry]) -> CodeBlocks:
+def render_package(package: str, entries: list[RegistryEntry]) -> str:
     """The `__init__` of the whole package: its registry."""
-    return (render("package.py.j2", package=comment(package), entries=entries, level=LEVEL),)
+    return render("package.py.j2", package=comment(package), entries=entries, level=LEVEL)
 
 
 def _resolved(spec: MessageSpec, version: int, headers: HeaderVersions) -> WireMessage:
@@ -176,7 +171,7 @@ def _origins(resolved: list[WireMessage]) -> dict[int, int]:
     return origins
 
 
-def _module(message: WireMessage, source: str) -> CodeBlocks:
+def _module(message: WireMessage, source: str) -> str:
     """The module of a version with code of its own."""
     structs = python_structs(message)
     read_formats, write_formats = (
@@ -202,24 +197,22 @@ def _module(message: WireMessage, source: str) -> CodeBlocks:
         read_formats=read_formats,
         write_formats=write_formats,
     )
-    return (head, *classes)
+    return joined([head, *classes])
 
 
-def _same(message: WireMessage, origin: int, source: str) -> CodeBlocks:
+def _same(message: WireMessage, origin: int, source: str) -> str:
     """The module of a version that shares the code of an earlier one."""
-    return (
-        render("same.py.j2", source=comment(source), message=message, partner=_partner(message.spec), origin=origin),
-    )
+    return render("same.py.j2", source=comment(source), message=message, partner=_partner(message.spec), origin=origin)
 
 
-def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> CodeBlocks:
+def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> str:
     forms = [version for version, origin in origins.items() if version == origin]
     text = f"{spec.name}: {spec.about}" if spec.about else f"{spec.name}."
     versions = f"Versions {spec.valid_versions}; " + (
         "all of one form." if len(forms) == 1 else f"the form changes with {', '.join(map(str, forms[1:]))}."
     )
     lines = [*textwrap.wrap(text, LINE_LENGTH - 4), "", *textwrap.wrap(versions, LINE_LENGTH - 4)]
-    return (render("message.py.j2", source=comment(source), docstring=docstring_text(lines)),)
+    return render("message.py.j2", source=comment(source), docstring=docstring_text(lines, indent=""))
 
 
 def _imports(classes: str, *, has_formats: bool) -> Code:
@@ -256,8 +249,14 @@ def _environment() -> jinja2.Environment:
 
 
 def render(template: str, **values: object) -> str:
-    """A template of generated code, filled with values that passed `fit`."""
-    return _environment().get_template(template).render({name: fit(value) for name, value in values.items()})
+    """A template of generated code, filled with values that passed `fit`, and formatted."""
+    text = _environment().get_template(template).render({name: fit(value) for name, value in values.items()})
+    return format_code(text)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """A module of parts, the classes among them, with two empty lines between them."""
+    return "\n\n".join(parts)
 
 
 def _dense(text: str) -> str:

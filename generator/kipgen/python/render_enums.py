@@ -1,4 +1,4 @@
-"""Enums and templates -> the text of a package's module `enums`, not yet formatted by black."""
+"""Enums and templates -> the text of a package's module `enums`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kipgen.code import Code, comment, quoted
 from kipgen.language import names
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
-from kipgen.python.render import CodeBlocks, RegistryEntry, render
+from kipgen.python.render import RegistryEntry, joined, render
 from kipgen.reading.enum_spec import EnumSpec, EnumValue, Registration, ValuesFrom
 
 _SUFFIXES = {"request": "Request", "coordinator-key": "Key"}
@@ -36,7 +36,7 @@ class _PyField:
     """The name of the class."""
 
 
-def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[RegistryEntry]) -> CodeBlocks:
+def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[RegistryEntry]) -> str:
     """The module of a package that has enums.
 
     Args:
@@ -47,11 +47,9 @@ def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[Regi
     classes = tuple(_class(enum, entries) for enum in enums)
     given = {enum.name for enum in enums}
     fields, bits = (tuple(_fields(entries, given, is_bits)) for is_bits in (False, True))
-    return (
-        render("enums.py.j2", package=comment(package), classes=classes),
-        *(render("enum.py.j2", enum=one) for one in classes),
-        render("enum_fields.py.j2", fields=fields, bits=bits),
-    )
+    head = render("enums.py.j2", package=comment(package), classes=classes)
+    parts = [render("enum.py.j2", enum=one) for one in classes]
+    return joined([head, *parts, render("enum_fields.py.j2", fields=fields, bits=bits)])
 
 
 def _fields(entries: Iterable[RegistryEntry], given: set[str], is_bits: bool) -> Iterator[_PyField]:
@@ -74,8 +72,7 @@ def _class(enum: EnumSpec, entries: Iterable[RegistryEntry]) -> _PyEnum:
         base = "ErrorNumber" if has_retriable else "NamedNumber"
         members = tuple(_named_number(value) for value in enum.values)
     lines = textwrap.wrap(enum.about, LINE_LENGTH - 7) or [enum.name]
-    docstring = "\n    ".join(lines) + ("\n    " if len(lines) > 1 else "")
-    return _PyEnum(names.class_name(enum.name), base, docstring_text([docstring]), members)
+    return _PyEnum(names.class_name(enum.name), base, docstring_text(lines), members)
 
 
 def _named_number(value: EnumValue) -> Code:

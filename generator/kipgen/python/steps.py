@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from struct import calcsize
 from typing import Literal
 
@@ -115,14 +116,15 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
     slots: list[FixedNumber] = []
     marked = {item.start for item in items}
     end = "bound" if is_bounded else ""
+    codes = [fixed_code(item) for item in items]
+    widths = _widths_after(codes)
 
     def run() -> FixedFields | None:
         closed = FixedFields(tuple(slots)) if slots else None
         slots.clear()
         return closed
 
-    for number, item in enumerate(items):
-        code = fixed_code(item)
+    for item, code, after in zip(items, codes, widths, strict=True):
         is_computed = item.role in ("size", "checksum") and (not is_reading or item.is_after)
         if item.attribute in marked and not is_computed:
             steps.append(Step("mark", run(), (item,)))
@@ -139,7 +141,6 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
             else:
                 steps.append(Step("varints", run(), (item,)))
         else:
-            after = _width(filter(None, map(fixed_code, items[number + 1 :])))
             step = Step(_kind(item), None, (item,), False, end, after)
             prefix = _prefix_code(step, is_reading)
             if prefix is not None:
@@ -230,6 +231,12 @@ def _prefix_code(step: Step, is_reading: bool) -> str | None:
     if field.prefix == PLUS_ONE or (step.kind == "nested" and step.may_be_null):
         return "B"
     return _FIXED_PREFIXES.get(field.prefix or "")
+
+
+def _widths_after(codes: Sequence[str | None]) -> list[int]:
+    """For each item by its code: how many bytes the items of fixed width after it take."""
+    widths = accumulate((calcsize(f">{code or ''}") for code in reversed(codes)), initial=0)
+    return [*widths][-2::-1]
 
 
 def _width(codes: Iterable[str]) -> int:

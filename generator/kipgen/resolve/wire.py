@@ -273,13 +273,14 @@ def resolve(spec: MessageSpec, version: int, header_version: int | None = None) 
 
 def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
     """The structs that the version uses, and the common ones that exist in it."""
+    structs = {struct.name: struct for struct in spec.structs}
     found = {struct.name for struct in spec.structs if struct.is_common and version in struct.versions}
-    pending = [spec.fields, *(spec.struct(name).fields for name in found)]
+    pending = [spec.fields, *(structs[name].fields for name in found)]
     while pending:
         for field in pending.pop():
             if version in field.versions and field.type.has_struct and field.type.element not in found:
                 found.add(field.type.element)
-                pending.append(spec.struct(field.type.element).fields)
+                pending.append(structs[field.type.element].fields)
     return found
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from kipwire.errors import MissingExtraError
 
 MODULES = {
-    "generator": ("black", "jinja2", "jsonschema", "platformdirs", "rich", "typer", "watchfiles"),
+    "generator": ("black", "jinja2", "jsonschema", "rich", "typer", "watchfiles"),
     "testing": ("hypothesis",),
     "records": ("cramjam", "google_crc32c"),
     "columns": ("pyarrow",),

@@ -22,7 +22,7 @@ from tests.support.places import ROOT
 
 pytestmark = pytest.mark.same_without_kernel("no message is decoded")
 
-SLOW = ("black", "jinja2", "jsonschema", "platformdirs", "pydantic", "rich", "tomllib", "watchfiles")
+SLOW = ("black", "jinja2", "jsonschema", "pydantic", "rich", "tomllib", "watchfiles")
 SPEC = "schemas/kafka_messages/clients/FetchRequest.json"
 
 

@@ -143,8 +143,7 @@ def generated(spec: dict[str, Any], source: str = "specs/Probe.json") -> list[st
     if checked.spec is None:
         assert any(problem.severity == "error" for problem in checked.problems)
         return None
-    files = render_message(checked.spec, HeaderVersions(), source)
-    return ["\n\n".join(pieces) for pieces in files.values()]
+    return list(render_message(checked.spec, HeaderVersions(), source).values())
 
 
 def skeleton(module: str) -> str:
@@ -214,7 +213,7 @@ def test_no_name_of_a_package_becomes_code(name: str) -> None:
     checked = check.read_bytes(json.dumps(MESSAGE).encode(), "Probe.json")
     assert checked.spec is not None
     entries = [registry_entry(checked.spec, HeaderVersions())]
-    (hostile_text,), (plain,) = render_package(name, entries), render_package("plain", entries)
+    hostile_text, plain = render_package(name, entries), render_package("plain", entries)
     assert skeleton(hostile_text) == skeleton(plain)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kipgen.reading.check import Checked, read_file, read_folder
 from kipgen.reading.rules.examples import ALPHA, layout
 from tests.support.defaults import of_defaults
 from tests.support.places import ROOT
 from tests.support.spec_package import modules_of
+from tests.support.subjects.random_specs import random_layouts
 
 FLAGS = """{"name": "Flags", "type": "int8", "versions": "0+", "bits": [
 {"name": "Has", "bits": "0"}, {"name": "Two", "bits": "1-2"}]}"""
@@ -177,54 +177,9 @@ def test_example_of_the_documentation_has_the_bytes_that_are_there(tmp_path: Pat
     assert module.Entry.decode(data) == entry
 
 
-NAMES = ("Alpha", "Beta", "Gamma", "Delta")
-INTEGERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
-FORMS = st.sampled_from(["int16", "int32", "varint", "uvarint", "rest"])
-VERSIONS = st.sampled_from(["0+", "0+", "0", "1+"])
-OTHERS = st.sampled_from(NAMES)
-FieldStrategy = st.SearchStrategy[dict[str, Any]]
-
-
-def _field(name: str, types: tuple[str, ...], **properties: st.SearchStrategy[Any]) -> FieldStrategy:
-    """A field of one of the types, with or without the properties."""
-    needed = {"name": st.just(name), "type": st.sampled_from(types), "versions": VERSIONS}
-    return st.fixed_dictionaries(needed, optional=properties)
-
-
-def _any_field(name: str, around: str, depth: int) -> FieldStrategy:
-    """A field whose properties may or may not go together with those of other fields."""
-    bit = OTHERS.map(lambda other: f"{other}0")
-    absence = {"presentIf": bit, "requiredIf": bit, "nullableVersions": VERSIONS}
-    ranges = st.sampled_from([["0", "1"], ["0-2", "3"], ["7", "0-6"]])
-    bits = ranges.map(lambda it: [{"name": f"{name}{index}", "bits": range_} for index, range_ in enumerate(it)])
-    checksum = st.fixed_dictionaries({"algorithm": st.just("crc32"), "from": OTHERS})
-    kinds = [
-        _field(name, (*INTEGERS, "bool", "uuid", "float64")),
-        _field(name, INTEGERS, bits=bits),
-        _field(name, INTEGERS, required=st.booleans()),
-        _field(name, ("int32", "int64"), sizeOf=st.just("rest"), encoding=st.sampled_from(["packed32", "upacked32"])),
-        _field(name, ("int32", "uint32"), checksum=checksum),
-        _field(name, INTEGERS, constant=st.sampled_from(["version", "7", "-1"])),
-        _field(name, ("string", "bytes"), size=FORMS, sizeOnlyWith=OTHERS, **absence),
-        _field(name, ("[]int16", "[]string"), count=FORMS, sameLengthAs=OTHERS, **absence),
-    ]
-    if depth:
-        struct = around + name
-        inner = st.fixed_dictionaries({"fields": _any_fields(struct, depth - 1)})
-        outer = _field(name, (struct, f"[]{struct}")), _field(name, (f"[]{struct}",), size=FORMS, **absence)
-        kinds += [st.builds(lambda one, other: one | other, kind, inner) for kind in outer]
-    return st.one_of(kinds)
-
-
-def _any_fields(around: str, depth: int) -> st.SearchStrategy[list[dict[str, Any]]]:
-    numbers = st.integers(1, len(NAMES))
-    return numbers.flatmap(lambda it: st.tuples(*(_any_field(name, around, depth) for name in NAMES[:it]))).map(list)
-
-
 @settings(max_examples=100, deadline=None)
-@given(_any_fields("In", 2))
-def test_any_layout_is_refused_or_works(tmp_path_factory: pytest.TempPathFactory, fields: list[dict[str, Any]]) -> None:
-    spec = {"name": "Probe", "type": "layout", "validVersions": "0-1", "fields": fields}
+@given(random_layouts())
+def test_any_layout_is_refused_or_works(tmp_path_factory: pytest.TempPathFactory, spec: dict[str, Any]) -> None:
     folder = tmp_path_factory.mktemp("layout")
     if _check(folder, json.dumps(spec)).spec is None:
         return

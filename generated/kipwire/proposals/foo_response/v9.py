@@ -62,9 +62,8 @@ class Foo(kipwire.FlexibleStruct):
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
             self.bar, pos = data[pos:end].decode(), end
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
@@ -129,9 +128,8 @@ class FooResponse(kipwire.FlexibleMessage):
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
             self.user_agent, pos = data[pos:end].decode(), end
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []

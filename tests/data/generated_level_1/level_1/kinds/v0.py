@@ -184,11 +184,9 @@ class EmptyRow(kipwire.Struct):
         pass
 
     def _read(self, data: bytes, pos: int) -> int:
-
         return pos
 
     def _write(self, parts: list[bytes]) -> None:
-
         pass
 
 

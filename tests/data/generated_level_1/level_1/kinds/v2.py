@@ -187,9 +187,8 @@ class Row(kipwire.FlexibleStruct):
         if tag == 0:
             (self.tagged,) = unpack_h(data, pos)
             pos += 2
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
@@ -707,7 +706,8 @@ class Kinds(kipwire.FlexibleMessage):
         if tag == 0:
             (self.tagged_number,) = unpack_i(data, pos)
             pos += 4
-        elif tag == 1:
+            return pos
+        if tag == 1:
             size = data[pos]
             pos += 1
             if size > 1:
@@ -717,19 +717,21 @@ class Kinds(kipwire.FlexibleMessage):
                 self.tagged_text, pos = data[pos:end].decode(), end
             else:
                 self.tagged_text = "" if size else None
-        elif tag == 2:
+            return pos
+        if tag == 2:
             self._lazy_tagged_struct, pos = read_struct(TaggedStruct, data, pos)
-        elif tag == 3:
+            return pos
+        if tag == 3:
             size = data[pos]
             pos += 1
             self.tagged_rows, pos = read_compact_structs(TaggedRow, data, pos, size)
-        elif tag == 4:
+            return pos
+        if tag == 4:
             (tagged_later,) = unpack_16s(data, pos)
             pos += 16
             self.tagged_later = uuid_from(tagged_later)
-        else:
-            return None
-        return pos
+            return pos
+        return None
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
