@@ -75,11 +75,11 @@ def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator
         except OSError as error:
             raise unreadable(split.segment, error) from None
         start = None
-        error = _fault(split.segment, position) if position < split.end else None
-        if error is not None:
+        fault = _fault(split.segment, position) if position < split.end else None
+        if fault is not None:
             if not wanted.permissive:
-                raise error
-            yield _broken_row(split.segment, Broken(position, str(error)), schema)
+                raise fault
+            yield _broken_row(split.segment, Broken(position, str(fault)), schema)
             start = next_position(split, position)
 
 

@@ -255,7 +255,7 @@ def test_messages_of_a_columnar_scan_are_decoded_from_rows(spark: SparkSession, 
     table = spark.read.parquet(str(tmp_path / "table"))
     message = kipspark.from_message("data", "OffsetCommitValue")
     decoded = table.select(message.alias("m"))
-    plan = str(decoded._jdf.queryExecution().executedPlan()).splitlines()  # type: ignore[operator]
+    plan = str(decoded._jdf.queryExecution().executedPlan()).splitlines()
     (at,) = [at for at, line in enumerate(plan) if "ArrowEvalPython" in line]
     assert "FileScan" in plan[-1] and "FileScan" not in plan[at + 1]
     offsets = [*range(100), None]
@@ -279,7 +279,7 @@ def test_a_message_and_its_error_are_decoded_once(spark: SparkSession) -> None:
         kipspark.from_message("data", "OffsetCommitValue", mode="PERMISSIVE").alias("m"),
         kipspark.error_of_message("data", "OffsetCommitValue").alias("error"),
     )
-    plan = str(both._jdf.queryExecution().executedPlan())  # type: ignore[operator]
+    plan = str(both._jdf.queryExecution().executedPlan())
     assert "[pythonUDF0" in plan and "pythonUDF1" not in plan
 
 

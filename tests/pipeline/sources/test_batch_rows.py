@@ -166,7 +166,7 @@ def bytes_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         sizes.append(len(data))
         return data
 
-    monkeypatch.setattr(batch_heads.os, "pread", counted)
+    monkeypatch.setattr(os, "pread", counted)
     yield sizes
 
 
