@@ -25,7 +25,7 @@ from benchmarks.reporting.report import Table, machine, markdown, show
 from benchmarks.spark import methods
 from benchmarks.spark.broken import WrongRowsError, measure_broken
 from benchmarks.spark.clock import Cost, cost_of
-from benchmarks.spark.logs import measure_logs, measure_memory
+from benchmarks.spark.logs import measure_batches, measure_choices, measure_logs, measure_memory
 from benchmarks.spark.messages import COMMIT, KINDS, METADATA, Kind, write_kind
 from benchmarks.targets import Verdict
 from kipspark.sources import register
@@ -60,7 +60,9 @@ def main() -> int:
             if options.only in (None, "broken"):
                 tables.append(measure_broken(spark, folder / "broken", options.rows))
             if options.only in (None, "logs"):
-                tables += [measure_logs(spark, folder / "logs"), measure_memory(spark, folder / "logs")]
+                tables.append(measure_logs(spark, folder / "logs"))
+                tables += [measure(spark, folder / "logs") for measure in (measure_choices, measure_batches)]
+                tables.append(measure_memory(spark, folder / "logs"))
     except WrongRowsError as error:
         print(error, file=sys.stderr)
         return 1
@@ -149,9 +151,12 @@ def _ratio(costs: dict[str, list[Cost]], one: str, other: str) -> float:
 
 
 def _targets(costs: dict[Kind, dict[str, list[Cost]]]) -> Table:
-    native = methods.NATIVE
+    native, function = methods.NATIVE, methods.FUNCTION
     verdicts = [
         Verdict("native: CPU / from_avro", METADATA.title, _ratio(costs[METADATA], native, methods.AVRO), 1.2, True),
+        Verdict(
+            "from_message: CPU / from_avro", METADATA.title, _ratio(costs[METADATA], function, methods.AVRO), 1.2, True
+        ),
         Verdict("native: CPU / floor", COMMIT.title, _ratio(costs[COMMIT], native, methods.FLOOR), 1.3, True),
         Verdict("plain UDF: CPU / native", METADATA.title, _ratio(costs[METADATA], methods.UDF, native), 10, False),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +22,7 @@ RECORDS_OF_A_BATCH = 500
 SIZES: dict[Compression, int] = {"none": 1024 * MIB, "lz4": 256 * MIB, "zstd": 256 * MIB}
 """Bytes on disk, by codec."""
 ROUNDS = 3
+PARQUET = "Parquet of equal content, Spark's own scan"
 
 
 def write_log(folder: Path, compression: Compression, size: int) -> int:
@@ -86,6 +88,51 @@ def measure_logs(spark: SparkSession, folder: Path) -> Table:
         )
     header = ("codec", "MiB on disk", "records a second", "MiB a second", "MiB a CPU second", "CPU µs a record")
     return Table("kafka_log: all columns of records of 110 bytes, 500 to a batch", header, tuple(rows))
+
+
+def measure_choices(spark: SparkSession, folder: Path) -> Table:
+    """Read a quarter of the log without compression: all of it, some of it, and Spark's own scan of equal Parquet."""
+    reader = spark.read.format("kafka_log").option("partitions", "0")
+    source, parquet = str(folder / "none"), str(folder / "parquet")
+    everything = reader.load(source)
+    everything.write.parquet(parquet)
+    frames = {PARQUET: spark.read.parquet(parquet), "kafka_log: all columns": everything}
+    for columns in ("offset,timestamp,key,value", "offset,timestamp"):
+        frames[f"kafka_log: {columns}"] = reader.option("columns", columns).load(source)
+    count = everything.count()
+    costs: dict[str, list[Cost]] = {name: [] for name in frames}
+    for frame in frames.values():
+        cost_of(frame)
+    for number in range(ROUNDS):
+        for name in reversed(frames) if number % 2 else frames:
+            costs[name].append(cost_of(frames[name]))
+    rows = []
+    for name, taken in costs.items():
+        wall = min(one.wall for one in taken)
+        ratio = median(one.cpu / other.cpu for one, other in zip(taken, costs[PARQUET], strict=True))
+        rows.append((name, f"{count / wall:,.0f}", f"{_cpu(taken) / count * 1e6:.2f}", f"{ratio:.2f}"))
+    header = ("what", "records a second", "CPU µs a record", "CPU / Parquet")
+    return Table("kafka_log: what is asked for, and equal Parquet", header, tuple(rows))
+
+
+def measure_batches(spark: SparkSession, folder: Path) -> Table:
+    """Read the heads of all batches of each log."""
+    rows = []
+    for compression in SIZES:
+        place = folder / compression
+        batches = spark.read.format("kafka_log").option("level", "batches").load(str(place))
+        cost_of(batches)
+        taken = [cost_of(batches) for _ in range(ROUNDS)]
+        size = sum(path.stat().st_size for path in place.rglob("*.log")) / MIB
+        wall = min(one.wall for one in taken)
+        figures = (f"{size:,.0f}", f"{batches.count():,}", f"{wall:.2f}", f"{size / wall:,.0f}", f"{_cpu(taken):.2f}")
+        rows.append((compression, *figures))
+    header = ("codec", "MiB on disk", "batches", "seconds", "MiB a second", "CPU seconds")
+    return Table("kafka_log with level=batches: heads alone", header, tuple(rows))
+
+
+def _cpu(taken: list[Cost]) -> float:
+    return min(one.cpu for one in taken)
 
 
 def measure_memory(spark: SparkSession, folder: Path) -> Table:

@@ -19,6 +19,7 @@ from kipspark.spark.types import struct_type
 
 FLOOR = "identity mapInArrow"
 NATIVE = "with_message, native"
+FUNCTION = "from_message, native"
 INTERPRETED = "with_message, interpreted"
 AVRO = "from_avro"
 UDF = "plain UDF"
@@ -32,7 +33,7 @@ def methods(spark: SparkSession, kind: Kind, wire: DataFrame, avro: DataFrame) -
         FLOOR: wire.mapInArrow(lambda batches: batches, wire.schema),
         NATIVE: _decoded(kind, wire, fields),
         f"{NATIVE}, unknown tags too": _decoded(kind, wire),
-        "from_message, native": wire.select(kipspark.from_message("data", kind.message, kind.given, fields=fields)),
+        FUNCTION: wire.select(kipspark.from_message("data", kind.message, kind.given, fields=fields)),
         INTERPRETED: _without_kernel(spark, lambda: _decoded(kind, wire, fields)),
         UDF: wire.select(_plain_udf(kind)("data")),
         "read Parquet of Avro": avro,

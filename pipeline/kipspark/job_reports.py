@@ -32,9 +32,12 @@ _DOTS = 5000
 
 def offsets_report(spark: SparkSession, path: Path) -> Report:
     """Groups over time, from the log folders of brokers."""
-    # The content of other topics is not used, so only __consumer_offsets and the ends of batches are kept.
-    log = without_copies(spark.read.format("kafka_log").option("includeControl", "true").load(str(path))).persist()
-    lagging = offsets.with_lag(offsets.commits(committed(log)), offsets.ends(log)).persist()
+    # The records of other topics are not read: the heads of their batches say where partitions end.
+    heads = {"includeControl": "true", "level": "batches", "columns": ",".join(offsets.OF_BATCHES)}
+    batches = spark.read.format("kafka_log").options(**heads).load(str(path))
+    topic = spark.read.format("kafka_log").options(includeControl="true", topics=offsets.TOPIC)
+    log = without_copies(topic.load(str(path))).persist()
+    lagging = offsets.with_lag(offsets.commits(committed(log)), offsets.ends(batches)).persist()
     over_time = lagging.where(sf.col("lag").isNotNull()).select(
         sf.concat_ws(" ", "group", sf.concat("topic", sf.lit("-"), "partition")).alias("name"), "time", "lag"
     )

@@ -14,6 +14,8 @@ from pyspark.sql import functions as sf
 from kipspark.spark.functions import from_coordinator
 
 TOPIC = "__consumer_offsets"
+OF_BATCHES = ("topic", "partition", "last_offset", "max_timestamp")
+"""The columns of batches that `ends` needs."""
 
 _COMMIT = "OffsetCommit"
 _CLASSIC = "GroupMetadata"
@@ -61,19 +63,17 @@ def commits(log: DataFrame) -> DataFrame:
     )
 
 
-def ends(log: DataFrame) -> DataFrame:
+def ends(batches: DataFrame) -> DataFrame:
     """The ends of the partitions of other topics over time: topic, partition, time, end_offset.
 
     One row per batch. The time is the highest timestamp in it, as its producer or its broker set it.
 
     Args:
-        log: rows of `kafka_log`, read with `includeControl`, since control records take offsets too.
+        batches: rows of `kafka_log` with the level `batches`, read with `includeControl`, since control records take
+            offsets too.
     """
-    return (
-        log.where(~sf.col("topic").startswith("__") & sf.col("timestamp").isNotNull())
-        .groupBy("topic", "partition", "segment", "batch_position")
-        .agg(sf.max("timestamp").alias("time"), (sf.max("offset") + 1).alias("end_offset"))
-        .select("topic", "partition", "time", "end_offset")
+    return batches.where(~sf.col("topic").startswith("__") & sf.col("max_timestamp").isNotNull()).select(
+        "topic", "partition", sf.col("max_timestamp").alias("time"), (sf.col("last_offset") + 1).alias("end_offset")
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -82,42 +83,52 @@ class Broken(NamedTuple):
     error: str
 
 
-def record_rows(segment: Segment, records: pa.RecordBatch, batches: Sequence[OfBatch]) -> pa.RecordBatch:
-    """Rows of `LOG_SCHEMA`.
+def record_rows(
+    segment: Segment, records: pa.RecordBatch, batches: Sequence[OfBatch], schema: pa.Schema
+) -> pa.RecordBatch:
+    """Rows of records.
 
     Args:
         segment: where the records are from.
         records: rows as `kipwire.columns.decode_records` gives them.
         batches: what their batches have in common, by the numbers in the column `batch`.
+        schema: the columns to make, of `LOG_SCHEMA`.
     """
     of_batches = dict(zip(OfBatch._fields, zip(*batches, strict=True), strict=True))
-    number, offset = records.column("batch"), records.column("offset")
-    found = {name: pa.array(of_batches[name], LOG_SCHEMA.field(name).type).take(number) for name in OfBatch._fields}
-    found["offset"] = offset
-    found["timestamp"] = microseconds(records.column("timestamp"))
-    found["key"] = records.column("key")
-    found["value"] = records.column("value")
-    found["headers"] = records.column("headers").cast(_HEADERS)
-    found["sequence"] = _sequences(offset, found["sequence"])
-    return _rows(segment, len(records), found)
+    number = records.column("batch")
+
+    def shared(name: str) -> pa.Array:
+        return pa.array(of_batches[name], LOG_SCHEMA.field(name).type).take(number)
+
+    made: dict[str, Callable[[], pa.Array]] = {name: partial(shared, name) for name in OfBatch._fields} | {
+        "offset": lambda: records.column("offset"),
+        "timestamp": lambda: microseconds(records.column("timestamp")),
+        "key": lambda: records.column("key"),
+        "value": lambda: records.column("value"),
+        "headers": lambda: records.column("headers").cast(_HEADERS),
+        "sequence": lambda: _sequences(records.column("offset"), shared("sequence")),
+    }
+    return _rows(segment, len(records), {name: make() for name, make in made.items() if name in schema.names}, schema)
 
 
 def _sequences(offset: pa.Int64Array, above: pa.Int32Array) -> pa.Int32Array:
     """Sequence numbers as in `RecordBatch.sequence`: 0 follows the highest, and -1 means none."""
+    if above.null_count == len(above):
+        return pa.repeat(pa.scalar(-1, above.type), len(above))
     numbers = pc.bit_wise_and(pc.add(offset, above.cast(pa.int64())), HIGHEST_SEQUENCE)  # sums wrap around
     return pc.fill_null(numbers.cast(pa.int32()), -1)
 
 
-def broken_rows(segment: Segment, broken: Sequence[Broken]) -> pa.RecordBatch:
-    """The rows of `LOG_SCHEMA` for batches that cannot be read."""
+def broken_rows(segment: Segment, broken: Sequence[Broken], schema: pa.Schema) -> pa.RecordBatch:
+    """The rows for batches that cannot be read, with columns of `LOG_SCHEMA`."""
     found = {
         "batch_position": pa.array([one.position for one in broken], pa.int64()),
         "error": pa.array([path_text(one.error) for one in broken], pa.string()),
     }
-    return _rows(segment, len(broken), found)
+    return _rows(segment, len(broken), found, schema)
 
 
-def _rows(segment: Segment, count: int, found: dict[str, pa.Array]) -> pa.RecordBatch:
+def _rows(segment: Segment, count: int, found: dict[str, pa.Array], schema: pa.Schema) -> pa.RecordBatch:
     """`count` rows of a segment with the columns that are found; all others are null."""
     of_segment: dict[str, Any] = {
         "topic": segment.topic,
@@ -130,6 +141,6 @@ def _rows(segment: Segment, count: int, found: dict[str, pa.Array]) -> pa.Record
             if field.name in found
             else pa.repeat(pa.scalar(of_segment.get(field.name), field.type), count)
         )
-        for field in LOG_SCHEMA
+        for field in schema
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=LOG_SCHEMA)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 
 from kipspark.errors import SourceError
-from kipspark.sources.log_columns import Broken, OfBatch, broken_rows, of_batch, record_rows
+from kipspark.sources.log_columns import LOG_SCHEMA, Broken, OfBatch, broken_rows, of_batch, record_rows
 from kipspark.sources.segments import Segment
-from kipspark.sources.splits import Split
+from kipspark.sources.splits import Split, narrowed
+from kipspark.sources.wanted import Wanted
 from kipspark.spark.compute import pc
 from kipwire import DecodeError, KipwireError
 from kipwire.columns import ColumnError, RecordColumns
@@ -25,36 +25,29 @@ _BYTES = 16 * 1024 * 1024
 _INT64 = range(-(2**63), 2**63)
 
 
-class Wanted(NamedTuple):
-    """Which records to read, and how."""
+def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> Iterator[pa.RecordBatch]:
+    """The records of a range of a segment, in its order.
 
-    first_offset: int | None = None
-    end_offset: int | None = None
-    """Records from this offset on are left out."""
-    first_timestamp: int | None = None
-    """In milliseconds since 1970, as are the timestamps of records."""
-    end_timestamp: int | None = None
-    """Records of this timestamp or a later one are left out."""
-    control: bool = False
-    """Whether control records are records too."""
-    check_crcs: bool = True
-    permissive: bool = False
-    """Whether a broken batch is one row with the error, instead of an exception."""
-
-
-def read_rows(split: Split, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The records of a range of a segment, in its order, as batches of `LOG_SCHEMA`.
+    Args:
+        split: the range.
+        wanted: which records.
+        schema: columns of `LOG_SCHEMA`.
 
     Raises:
         DecodeError: a batch is broken; not if `wanted.permissive`.
         ColumnError: a number of a record has more than 64 bits; not if `wanted.permissive`.
         SourceError: the file cannot be read.
     """
-    rows = _Rows(split.segment, wanted)
-    for batch in _batches(split, wanted):
-        rows.add(batch)
-        if rows.are_enough():
-            yield from rows.take()
+    rows = _Rows(split.segment, wanted, schema)
+    try:
+        parts = narrowed(split, wanted)
+    except OSError as error:
+        raise unreadable(split.segment, error) from None
+    for part in parts:
+        for batch in _batches(part, wanted):
+            rows.add(batch)
+            if rows.are_enough():
+                yield from rows.take()
     yield from rows.take()
 
 
@@ -75,13 +68,15 @@ def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
                 if _may_have(batch, wanted):
                     yield batch
                 position += batch.size
+                if position >= split.end:  # the batch after it may be one that is not to be read
+                    return
         except DecodeError as error:
             if not wanted.permissive:
                 raise
             yield Broken(position, str(error))
-            start = _next_position(split, position)
+            start = next_position(split, position)
         except OSError as error:
-            raise _unreadable(split.segment, error) from None
+            raise unreadable(split.segment, error) from None
         except ValueError as error:
             if isinstance(error, KipwireError) or not _is_shorter(split, position):
                 raise
@@ -91,17 +86,17 @@ def _is_shorter(split: Split, position: int) -> bool:
     return Path(split.segment.path).stat().st_size < position
 
 
-def _unreadable(segment: Segment, error: OSError) -> SourceError:
+def unreadable(segment: Segment, error: OSError) -> SourceError:
     return SourceError(f"{segment.path}: cannot be read: {error.strerror or error}")
 
 
-def _next_position(split: Split, position: int) -> int | None:
+def next_position(split: Split, position: int) -> int | None:
     """Where the batch after a broken one starts; None if that is not known, or the range ends there."""
     try:
         with Path(split.segment.path).open("rb") as file:
             head = batch_head(file, position)
     except OSError as error:
-        raise _unreadable(split.segment, error) from None
+        raise unreadable(split.segment, error) from None
     if head is None or position + head.size >= split.end:
         return None
     return position + head.size
@@ -122,9 +117,10 @@ def _may_have(batch: RecordBatch, wanted: Wanted) -> bool:
 class _Rows:
     """Records to be made into an Arrow batch, and what their batches have in common."""
 
-    def __init__(self, segment: Segment, wanted: Wanted) -> None:
+    def __init__(self, segment: Segment, wanted: Wanted, schema: pa.Schema) -> None:
         self.segment = segment
         self.wanted = wanted
+        self.schema = schema
         self.records = RecordColumns()
         self.batches: list[OfBatch] = []
         self.broken: list[Broken] = []
@@ -159,12 +155,13 @@ class _Rows:
         self.batches, self.broken, self.before_broken = [], [], []
         if not broken:
             if len(records):
-                yield record_rows(self.segment, records, batches)
+                yield record_rows(self.segment, records, batches, self.schema)
             return
         if not len(records):
-            yield broken_rows(self.segment, broken)
+            yield broken_rows(self.segment, broken, self.schema)
             return
-        rows = pa.concat_batches([broken_rows(self.segment, broken), record_rows(self.segment, records, batches)])
+        bad = broken_rows(self.segment, broken, self.schema)
+        rows = pa.concat_batches([bad, record_rows(self.segment, records, batches, self.schema)])
         # A broken batch comes before the good one whose number it has.
         numbers = pa.concat_arrays([pa.array(before, pa.int64()), records.column("batch").cast(pa.int64())])
         yield rows.take(pc.sort_indices(numbers))

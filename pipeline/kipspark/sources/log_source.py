@@ -1,4 +1,4 @@
-"""`kafka_log`: the records of brokers' log folders as a Spark data source, as a batch or as a stream."""
+"""`kafka_log`: the records or the batches of brokers' log folders as a Spark data source, as a batch or as a stream."""
 
 from __future__ import annotations
 
@@ -6,27 +6,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
+from kipspark.sources import batch_rows, log_rows
 from kipspark.sources.log_columns import LOG_SCHEMA
-from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
 from kipspark.sources.segments import Segment, find_segments
-from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, cut, position_before
+from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, cut, ends_before, position_before
+from kipspark.sources.wanted import Wanted
 from kipspark.spark.types import struct_type
 from kipwire.logs.skimming import batch_heads
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql.streaming.datasource import ReadLimit
 
 OPTIONS = (
     "topics",
     "partitions",
+    "level",
+    "columns",
     "startingOffset",
     "endingOffset",
     "startingTimestamp",
@@ -48,16 +53,62 @@ class KafkaLogSource(DataSource):
         return "kafka_log"
 
     def schema(self) -> StructType:
-        """The columns, which are the same for every log."""
-        return struct_type(LOG_SCHEMA)
+        """The columns of the level, or those of them that are chosen."""
+        options = Options("kafka_log", self.options, OPTIONS)
+        return struct_type(_chosen(_level(options).schema, options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the records at present."""
-        return _LogReader(_request(self.options))
+        """A reader of what is there at present."""
+        return _LogReader(_request(self.options, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's own name
-        """A reader of the records at present, and then of added ones."""
-        return _LogStreamReader(_request(self.options))
+        """A reader of what is there at present, and then of what is added."""
+        return _LogStreamReader(_request(self.options, schema))
+
+
+class _Level(NamedTuple):
+    """What a row is."""
+
+    schema: pa.Schema
+    """All columns."""
+    read: Callable[[Split, Wanted, pa.Schema], Iterator[pa.RecordBatch]]
+
+
+_LEVELS = {
+    "records": _Level(LOG_SCHEMA, log_rows.read_rows),
+    "batches": _Level(batch_rows.BATCH_SCHEMA, batch_rows.read_batch_rows),
+}
+
+
+def _level(options: Options) -> _Level:
+    return _LEVELS[options.one_of("level", tuple(_LEVELS), "records")]
+
+
+def _chosen(whole: pa.Schema, options: Options) -> pa.Schema:
+    """The columns that the option names, in its order; all if it is not given."""
+    names = options.texts("columns")
+    if options.text("columns") is not None and not names:
+        raise SourceError(f"kafka_log: option columns is empty; name some of {', '.join(whole.names)}")
+    for name in names:
+        if name not in whole.names:
+            raise SourceError(f"kafka_log: option columns: there is no {name!r}; there are {', '.join(whole.names)}")
+        if names.count(name) > 1:
+            raise SourceError(f"kafka_log: option columns: {name!r} is there twice; name it once")
+    return pa.schema([whole.field(name) for name in names]) if names else whole
+
+
+def _known(whole: pa.Schema, schema: StructType) -> pa.Schema:
+    """The columns of a schema, which may be one that the user has given."""
+    for field in schema:
+        known = struct_type(whole)[field.name].dataType if field.name in whole.names else None
+        if known is None:
+            raise SourceError(f"kafka_log: there is no column {field.name!r}; there are {', '.join(whole.names)}")
+        if field.dataType != known:
+            raise SourceError(
+                f"kafka_log: the column {field.name!r} cannot be {field.dataType.simpleString()}; "
+                f"it is {known.simpleString()}"
+            )
+    return pa.schema([whole.field(name) for name in schema.names])
 
 
 class _Request(NamedTuple):
@@ -69,13 +120,17 @@ class _Request(NamedTuple):
     wanted: Wanted
     split_bytes: int
     fail_on_data_loss: bool
+    level: str
+    schema: pa.Schema
+    """The columns to make."""
 
     def segments(self) -> list[Segment]:
         return find_segments(self.path, self.topics, self.partitions)
 
 
-def _request(given: Mapping[str, str]) -> _Request:
+def _request(given: Mapping[str, str], schema: StructType) -> _Request:
     options = Options("kafka_log", given, OPTIONS)
+    level = options.one_of("level", tuple(_LEVELS), "records")
     wanted = Wanted(
         first_offset=options.number("startingOffset", 0),
         end_offset=options.number("endingOffset", 0),
@@ -92,6 +147,8 @@ def _request(given: Mapping[str, str]) -> _Request:
         wanted=wanted,
         split_bytes=options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
         fail_on_data_loss=options.truth("failOnDataLoss", default=True),
+        level=level,
+        schema=_known(_LEVELS[level].schema, schema),
     )
 
 
@@ -120,10 +177,11 @@ def _tasks(work: list[Work], split_bytes: int) -> list[InputPartition]:
     return [*tasks, _Task(some)] if some else tasks
 
 
-def _read(task: InputPartition) -> Iterator[pa.RecordBatch]:
+def _read(task: InputPartition, request: _Request) -> Iterator[pa.RecordBatch]:
     if isinstance(task, _Task):  # else it is None: Spark makes a task even if there is nothing to read
+        read = _LEVELS[request.level].read
         for split, wanted in task.work:
-            yield from read_rows(split, wanted)
+            yield from read(split, wanted, request.schema)
 
 
 class _LogReader(DataSourceReader):
@@ -135,13 +193,13 @@ class _LogReader(DataSourceReader):
         work = [
             (split, wanted)
             for _, replica in groupby(self.request.segments(), lambda segment: segment.folder)
-            for segment in _between(list(replica), wanted.first_offset or 0, wanted.end_offset)
+            for segment in _between(list(replica), wanted)
             for split in cut(segment, self.request.split_bytes, position_before(segment, wanted.first_offset or 0))
         ]
         return _tasks(work, self.request.split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _read(partition)
+        return _read(partition, self.request)
 
 
 class _LogStreamReader(DataSourceStreamReader):
@@ -186,14 +244,14 @@ class _LogStreamReader(DataSourceStreamReader):
                     f"{folder}: records from offset {first} on are gone: the first segment starts at "
                     f"{segments[0].base_offset}; to continue without them, set failOnDataLoss to false"
                 )
-            wanted = _narrowed(self.request.wanted, first or 0, end_offset)
-            for segment in _between(segments, wanted.first_offset or 0, end_offset):
+            wanted = self.request.wanted.between(first or 0, end_offset)
+            for segment in _between(segments, wanted):
                 position = position_before(segment, wanted.first_offset or 0)
                 work += [(split, wanted) for split in cut(segment, self.request.split_bytes, position)]
         return _tasks(work, self.request.split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _read(partition)
+        return _read(partition, self.request)
 
 
 with suppress(ImportError):  # until Spark 4.2 a run with availableNow is one batch, which may be one that failed before
@@ -221,18 +279,14 @@ def _end(last: Segment, before: _End | None) -> _End:
     return _End(last.path, position, offset)
 
 
-def _between(segments: list[Segment], first: int, end: int | None) -> list[Segment]:
-    """The segments of a replica that may have records from `first` on and before `end`."""
+def _between(segments: list[Segment], wanted: Wanted) -> list[Segment]:
+    """The segments of a replica that may have wanted records."""
     followers: list[Segment | None] = [*segments[1:], None]
+    first, end, time = wanted.first_offset or 0, wanted.end_offset, wanted.first_timestamp
     return [
         segment
         for segment, follower in zip(segments, followers, strict=True)
-        if (follower is None or follower.base_offset > first) and (end is None or segment.base_offset < end)
+        if (end is None or segment.base_offset < end)
+        # The last segment still grows, and its index of times after it.
+        and (follower is None or (follower.base_offset > first and (time is None or not ends_before(segment, time))))
     ]
-
-
-def _narrowed(wanted: Wanted, first: int, end: int) -> Wanted:
-    ends: list[Any] = [wanted.end_offset, end]
-    return wanted._replace(
-        first_offset=max(wanted.first_offset or 0, first), end_offset=min(one for one in ends if one is not None)
-    )

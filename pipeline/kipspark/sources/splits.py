@@ -11,7 +11,11 @@ from pathlib import Path
 from struct import Struct as Packer
 from typing import BinaryIO, NamedTuple
 
+import numpy as np
+
+from kipspark.sources.batch_heads import batch_heads_in
 from kipspark.sources.segments import Segment
+from kipspark.sources.wanted import Wanted
 from kipwire.logs.skimming import batch_head, batch_heads
 
 DEFAULT_SPLIT_BYTES = 32 * 1024 * 1024
@@ -19,6 +23,8 @@ DEFAULT_SPLIT_BYTES = 32 * 1024 * 1024
 
 _INDEX_ENTRY = Packer(">ii")
 """An entry of an offset index: offset from the segment's base offset, position of a batch in the segment."""
+_TIME_INDEX_ENTRY = Packer(">qi")
+"""An entry of a time index: the highest timestamp so far, and its offset from the segment's base offset."""
 
 
 class Split(NamedTuple):
@@ -75,6 +81,28 @@ def position_before(segment: Segment, offset: int) -> int:
         return before.position if _fits(file, segment, before) else 0
 
 
+def ends_before(segment: Segment, timestamp: int) -> bool:
+    """Whether all records of a segment are older than a timestamp, by the time index of a segment that is complete.
+
+    The last entry of that index has the highest timestamp. It is believed if the batch that it names has it.
+    """
+    try:
+        data = Path(segment.path).with_suffix(".timeindex").read_bytes()
+    except OSError:
+        return False
+    entries = list(_TIME_INDEX_ENTRY.iter_unpack(data)) if data and len(data) % _TIME_INDEX_ENTRY.size == 0 else []
+    if not entries or entries != sorted(entries) or entries[-1][0] >= timestamp:
+        return False
+    highest, delta = entries[-1]
+    offset = segment.base_offset + delta
+    with Path(segment.path).open("rb") as file:
+        for head in batch_heads(file, position_before(segment, offset), segment.size):
+            if head.last_offset >= offset:
+                (heads,) = batch_heads_in(segment.path, head.position, head.position + 1)
+                return bool(heads.base_offset[0] <= offset and heads.max_timestamp[0] == highest)
+    return False
+
+
 def _spaced(entries: Iterable[_Entry], split_bytes: int, start: int) -> list[_Entry]:
     """Those that are at least `split_bytes` bytes after the one before."""
     chosen = []
@@ -103,3 +131,31 @@ def _index(segment: Segment) -> Iterator[_Entry]:
             return  # zeros, since a live index is allocated in advance; or an index of something else
         yield _Entry(segment.base_offset + offset, position)
         before = offset, position
+
+
+def narrowed(split: Split, wanted: Wanted) -> list[Split]:
+    """The parts of a range that may have wanted records; what follows a batch that cannot be one is such a part.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if not wanted.is_bounded:
+        return [split]
+    parts: list[tuple[int, int]] = []
+    reached = split.start
+    for heads in batch_heads_in(split.segment.path, split.start, split.end):
+        # Odd ones are kept: who reads them says what is wrong.
+        kept = heads.may_have(wanted) | heads.are_odd()
+        ends = heads.position + heads.size
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False])).astype(np.int8)))
+        parts += zip(heads.position[edges[::2]].tolist(), ends[edges[1::2] - 1].tolist(), strict=True)
+        reached = int(ends[-1])
+    if reached < split.end:
+        parts.append((reached, split.end))
+    joined: list[tuple[int, int]] = []
+    for start, end in parts:
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return [Split(split.segment, start, end) for start, end in joined]

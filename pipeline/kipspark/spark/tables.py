@@ -1,4 +1,4 @@
-"""Decode messages in whole tables: like `from_message`, in half the time for messages with arrays of structs.
+"""Decode messages in whole tables: like `from_message`, and faster for messages with arrays of structs.
 
     from kipspark import with_message
 

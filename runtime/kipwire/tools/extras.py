@@ -12,7 +12,7 @@ MODULES = {
     "testing": ("hypothesis",),
     "records": ("cramjam", "google_crc32c"),
     "columns": ("pyarrow",),
-    "spark": ("matplotlib", "pandas", "pyspark", "rich", "typer"),
+    "spark": ("matplotlib", "numpy", "pandas", "pyspark", "rich", "typer"),
     "plot": ("matplotlib",),
 }
 """The modules of the libraries that an extra brings."""

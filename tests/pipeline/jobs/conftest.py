@@ -14,5 +14,10 @@ def log(spark: SparkSession) -> DataFrame:
 
 
 @pytest.fixture(scope="session")
+def batches(spark: SparkSession) -> DataFrame:
+    return spark.read.format("kafka_log").options(level="batches", includeControl="true").load(str(SEGMENTS))
+
+
+@pytest.fixture(scope="session")
 def frames(spark: SparkSession) -> DataFrame:
     return spark.read.format("kafka_frames").load(str(CAPTURE)).persist()

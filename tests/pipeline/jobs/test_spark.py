@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import PythonException, StreamingQueryException
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as sf
 
 import kafka_messages
@@ -60,6 +60,56 @@ def test_options_of_a_log_leave_out_what_is_not_asked_for(spark: SparkSession, l
     key = ["partition", "offset", "key", "value"]
     assert rows(some.select(key).orderBy(key)) == rows(expected.select(key).orderBy(key))
     assert spark.read.format("kafka_log").option("topics", "none").load(str(SEGMENTS)).count() == 0
+
+
+def test_batches_are_rows_with_the_counts_of_their_records(log: DataFrame, batches: DataFrame) -> None:
+    key = ["topic", "partition", "segment", "batch_position", "is_control", "compression", "producer_id"]
+    of_records = log.groupBy(key).agg(sf.count("*").alias("records_count"))
+    found = batches.where("records_count > 0").select(*key, sf.col("records_count").cast("bigint"))
+    assert found.count() == of_records.count() > 0
+    assert found.exceptAll(of_records).isEmpty()
+
+
+def test_chosen_columns_are_those_of_all(spark: SparkSession, log: DataFrame) -> None:
+    for options in ({"columns": "timestamp,offset,value"}, {}):
+        reader = spark.read.format("kafka_log").options(includeControl="true", topics="orders", **options)
+        if not options:
+            reader = reader.schema("timestamp timestamp, offset bigint, value binary")
+        found = reader.load(str(SEGMENTS))
+        assert found.columns == ["timestamp", "offset", "value"]
+        expected = log.where("topic = 'orders'").select(*found.columns)
+        assert rows(found.orderBy("offset", "value")) == rows(expected.orderBy("offset", "value"))
+
+
+def test_filters_on_one_table_do_not_meet(spark: SparkSession, log: DataFrame) -> None:
+    """Spark 4.3 keeps one scan for all uses of a table, so a filter that it hands over narrows all of them."""
+    setting = "spark.sql.python.filterPushdown.enabled"
+    spark.conf.set(setting, "true")
+    try:
+        table = spark.read.format("kafka_log").option("includeControl", "true").load(str(SEGMENTS))
+        orders, others = table.where("topic = 'orders'"), table.where("topic = '__consumer_offsets'")
+        assert orders.count() == log.where("topic = 'orders'").count()
+        assert orders.union(others).count() == log.where("topic in ('orders', '__consumer_offsets')").count()
+        assert table.count() == log.count()
+    finally:
+        spark.conf.unset(setting)
+
+
+def test_a_stream_of_batches_follows_a_log(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "logs" / "t-0"
+    folder.mkdir(parents=True)
+    path = folder / f"{0:020}.log"
+    options = {"level": "batches", "columns": "base_offset,last_offset"}
+    batches = spark.readStream.format("kafka_log").options(**options).load(str(tmp_path / "logs"))
+    out, checkpoint = str(tmp_path / "out"), str(tmp_path / "checkpoint")
+    for first in (0, 6):
+        with path.open("ab") as file:
+            for offset in range(first, first + 6, 3):
+                file.write(write_batch([Record(offset=offset + at, value=b"v") for at in range(3)]))
+        query = batches.writeStream.format("parquet").option("checkpointLocation", checkpoint)
+        query.trigger(availableNow=True).start(out).awaitTermination()
+    found = rows(spark.read.parquet(out).orderBy("base_offset"))
+    assert [tuple(row.values()) for row in found] == [(0, 2), (3, 5), (6, 8), (9, 11)]
 
 
 def test_a_broken_batch_stops_reading_or_is_reported(spark: SparkSession, tmp_path: Path) -> None:
@@ -196,6 +246,41 @@ def test_from_message_reads_versions_from_the_bytes_and_to_message_writes_them(
     again = decoded.select(sf.col("value") == kipspark.to_message("m", "OffsetCommitValue"))
     assert [row for (row,) in again.collect()] == [True] * decoded.count()
     assert decoded.count() == 51
+
+
+def test_messages_of_a_columnar_scan_are_decoded_from_rows(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark 4.3 copies the results of functions twice after a columnar scan, such as one of Parquet."""
+    data = [b"\0\x04" + OffsetCommitValue(offset=at).encode() for at in range(100)]
+    spark.createDataFrame([(one,) for one in [*data, None]], "data binary").write.parquet(str(tmp_path / "table"))
+    table = spark.read.parquet(str(tmp_path / "table"))
+    message = kipspark.from_message("data", "OffsetCommitValue")
+    decoded = table.select(message.alias("m"))
+    plan = str(decoded._jdf.queryExecution().executedPlan()).splitlines()
+    (at,) = [at for at, line in enumerate(plan) if "ArrowEvalPython" in line]
+    assert "FileScan" in plan[-1] and "FileScan" not in plan[at + 1]
+    offsets = [*range(100), None]
+    assert sorted((row["m"] or {"offset": -1})["offset"] for row in rows(decoded)) == [-1, *range(100)]
+    # Wherever Spark takes an expression.
+    assert table.where(message["offset"] > 97).count() == 2
+    assert len(table.groupBy(message["offset"].alias("offset")).count().collect()) == len(offsets)
+    assert [row["data"] for row in rows(table.orderBy(message["offset"].desc()).limit(2))] == [data[99], data[98]]
+    exploded = table.select(sf.explode_outer(sf.array(message["offset"])).alias("offset"))
+    assert exploded.agg(sf.sum("offset")).first()[0] == sum(range(100))  # type: ignore[index]
+    window = Window.partitionBy(message["offset"] % 2).orderBy(message["offset"].desc())
+    assert table.select(sf.row_number().over(window).alias("n")).where("n = 1").count() == 3
+    other = table.select(sf.col("data").alias("other"))
+    both = table.join(other, message["offset"] == kipspark.from_message("other", "OffsetCommitValue")["offset"])
+    assert both.count() == 100
+
+
+def test_a_message_and_its_error_are_decoded_once(spark: SparkSession) -> None:
+    table = spark.createDataFrame([(b"\0\x04",)], "data binary")
+    both = table.select(
+        kipspark.from_message("data", "OffsetCommitValue", mode="PERMISSIVE").alias("m"),
+        kipspark.error_of_message("data", "OffsetCommitValue").alias("error"),
+    )
+    plan = str(both._jdf.queryExecution().executedPlan())
+    assert "[pythonUDF0" in plan and "pythonUDF1" not in plan
 
 
 def test_fields_choose_what_is_built(spark: SparkSession, frames: DataFrame) -> None:

@@ -23,8 +23,9 @@ from kipspark.report.outputs import write_tables
 from kipspark.report.report import Report, Table
 from kipspark.spark.types import struct_type
 from kipwire.encodings import count_all
+from kipwire.records import read_segment
 from tests.support.places import DATA, GOLDEN
-from tests.support.subjects.spark_tables import rows
+from tests.support.subjects.spark_tables import SEGMENTS, rows
 
 # All of them in one process, where they share a session.
 pytestmark = [
@@ -44,16 +45,40 @@ def tables(report: Report) -> dict[str, list[dict[str, Any]]]:
 # Jobs.
 
 
-def test_lag_is_the_end_of_the_partition_at_the_time_of_the_commit(log: DataFrame) -> None:
+def test_lag_is_the_end_of_the_partition_at_the_time_of_the_commit(log: DataFrame, batches: DataFrame) -> None:
     latest = {
         (row["group"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
-        for row in rows(offsets.latest(offsets.with_lag(offsets.commits(committed(log)), offsets.ends(log))))
+        for row in rows(offsets.latest(offsets.with_lag(offsets.commits(committed(log)), offsets.ends(batches))))
     }
     assert latest["java-new", 1] == (511, 511, 0)
     assert latest["kp-group", 0] == (323, 323, 0)
     group, partition = "kp-txn-group", 0
     offset, end, lag = latest[group, partition]
     assert lag == end - offset > 0
+
+
+def test_ends_are_those_of_the_records(log: DataFrame, batches: DataFrame) -> None:
+    of_records = (
+        log.where(~sf.col("topic").startswith("__"))
+        .groupBy("topic", "partition", "segment", "batch_position")
+        .agg(sf.max("timestamp").alias("time"), (sf.max("offset") + 1).alias("end_offset"))
+        .select("topic", "partition", "time", "end_offset")
+    )
+    key = ["topic", "partition", "end_offset", "time"]
+    assert rows(offsets.ends(batches).orderBy(key)) == rows(of_records.orderBy(key))
+
+
+def test_the_offsets_job_reads_no_record_of_other_topics(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    shutil.copytree(SEGMENTS, folder)
+    for path in folder.glob("orders-*/*.log"):
+        data = bytearray(path.read_bytes())
+        for batch in read_segment(path):
+            data[batch.position + 61 : batch.position + batch.size] = bytes(batch.size - 61)
+        path.write_bytes(data)
+    found = tables(job_reports.offsets_report(spark, folder))
+    assert found["groups"] == tables(job_reports.offsets_report(spark, SEGMENTS))["groups"]
+    assert any(row["lag"] for row in found["groups"])
 
 
 def test_commits_of_aborted_and_unfinished_transactions_do_not_count(spark: SparkSession) -> None:

@@ -21,9 +21,10 @@ from kafka.admin import (
     OffsetSpec,  # pyright: ignore[reportAttributeAccessIssue]
 )
 
-from kipspark.sources.log_rows import Wanted, read_rows
+from kipspark.sources.log_rows import read_rows
 from kipspark.sources.segments import find_segments
 from kipspark.sources.splits import cut
+from kipspark.sources.wanted import Wanted
 from kipspark.spark import java
 from kipspark.spark.connector import TESTED_VERSION
 from tests.support.live import broker_traffic as traffic

@@ -14,10 +14,11 @@ from kipspark.errors import SourceError
 from kipspark.sources import log_rows
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.frame_rows import FrameFilter
-from kipspark.sources.log_rows import Wanted, read_rows
+from kipspark.sources.log_rows import read_rows
 from kipspark.sources.segments import find_segments
 from kipspark.sources.snapshots import first_snapshots
 from kipspark.sources.splits import Split, cut
+from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError
 from kipwire.records import Record, read_segment, write_batch
 from tests.support.places import DATA

@@ -1,0 +1,190 @@
+"""The heads of the batches in a segment, many at once: what they say of offsets, times and producers.
+
+The bytes between heads are not read. Nothing is checked but what the heads themselves show.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kipspark.sources.wanted import Wanted
+from kipwire.records.heads import FORMATS, HEAD, RECORDS, SIZE_END
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
+_COUNT = 16384
+"""The number of heads at which there are enough for one array."""
+_LEAST_CHUNK, _MOST_CHUNK = 64, 1 << 18
+"""Bytes that are read at once: few where batches are large, many where they are small."""
+_SMALL = 4096
+"""Bytes of a batch that are read as quickly as skipped."""
+_LAYOUT: dict[str, tuple[str, int]] = {
+    "offset": (">i8", 0),
+    "length": (">i4", 8),
+    "leader_epoch": (">i4", 12),
+    "magic": ("i1", 16),
+    "attributes": (">i2", 21),
+    "last_offset_delta": (">i4", 23),
+    "base_timestamp": (">i8", 27),
+    "max_timestamp": (">i8", 35),
+    "producer_id": (">i8", 43),
+    "producer_epoch": (">i2", 51),
+    "base_sequence": (">i4", 53),
+    "records_count": (">i4", 57),
+    # Of magic 0 and 1, the second one of magic 1 alone.
+    "entry_attributes": ("i1", 17),
+    "entry_timestamp": (">i8", 18),
+}
+"""Types and positions of what is in a head."""
+_HEAD = np.dtype(
+    {
+        "names": list(_LAYOUT),
+        "formats": [type_ for type_, _ in _LAYOUT.values()],
+        "offsets": [position for _, position in _LAYOUT.values()],
+        "itemsize": RECORDS,
+    }
+)
+_COMPRESSION, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL, _DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
+"""In the attributes."""
+_CODECS_OF_ENTRIES, _CODECS = 4, 5
+_HIGHEST_OFFSET = 2**63 - 1 - 2**31
+"""An offset from which on a sum with a delta could have more than 64 bits."""
+
+
+class Heads(NamedTuple):
+    """The heads of some batches, one element of each array for a batch. What a batch does not say is -1."""
+
+    position: Numbers
+    size: Numbers
+    base_offset: Numbers
+    """-1 for a compressed entry of magic 0 or 1: only its content says it."""
+    last_offset: Numbers
+    base_timestamp: Numbers
+    max_timestamp: Numbers
+    delete_horizon: Numbers
+    records_count: Numbers
+    """-1 for such an entry."""
+    codec: Numbers
+    """As the attributes have it, also where there is no such codec."""
+    has_append_time: Numbers
+    is_transactional: Numbers
+    is_control: Numbers
+    leader_epoch: Numbers
+    producer_id: Numbers
+    producer_epoch: Numbers
+    base_sequence: Numbers
+    magic: Numbers
+
+    def of(self, chosen: Numbers) -> Heads:
+        """Those where the mask is true."""
+        return self if chosen.all() else Heads(*(column[chosen] for column in self))
+
+    def between(self, start: int, end: int) -> Heads:
+        """Those with these indices."""
+        return Heads(*(column[start:end] for column in self))
+
+    def may_have(self, wanted: Wanted) -> Numbers:
+        """Which batches may have wanted records."""
+        may = np.ones(len(self.position), bool)
+        if not wanted.control:
+            may &= ~self.is_control
+        if wanted.first_offset is not None:
+            may &= self.last_offset >= wanted.first_offset
+        if wanted.end_offset is not None:
+            may &= self.base_offset < wanted.end_offset
+        if wanted.first_timestamp is not None:
+            may &= self.max_timestamp >= wanted.first_timestamp
+        if wanted.end_timestamp is not None:
+            # A producer's times may be in any order, so that the base timestamp is not the lowest.
+            may &= ~(self.has_append_time & (self.max_timestamp >= wanted.end_timestamp))
+        return may
+
+    def are_odd(self) -> Numbers:
+        """Which batches have what no valid batch has, or numbers that may have more than 64 bits."""
+        codecs = np.where(self.magic < 2, _CODECS_OF_ENTRIES, _CODECS)
+        is_odd: Numbers = (self.codec >= codecs) | (self.last_offset < self.base_offset) | (self.records_count < -1)
+        return is_odd | (self.last_offset > _HIGHEST_OFFSET) | (self.base_offset < -1)
+
+
+def batch_heads_in(path: str | os.PathLike[str], start: int, end: int) -> Iterator[Heads]:
+    """The heads of the whole batches that start in a range of a segment, up to the first one that cannot be a batch.
+
+    Args:
+        path: the segment.
+        start: where a batch starts.
+        end: batches that start from here on are left out.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with Path(path).open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        positions: list[int] = []
+        heads = bytearray()
+        for position, head in _heads(file.fileno(), start, min(end, size), size):
+            positions.append(position)
+            heads += head
+            if len(positions) == _COUNT:
+                yield _columns(positions, heads)
+                positions, heads = [], bytearray()
+        if positions:
+            yield _columns(positions, heads)
+
+
+def _heads(file: int, position: int, end: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """The positions and the first bytes of batches, from `position` to before `end`, in a file of `size` bytes."""
+    unpack, smallest = HEAD.unpack_from, [form.smallest for form in FORMATS]
+    chunk, chunk_start, chunk_size, length = b"", 0, _LEAST_CHUNK, _SMALL
+    while position < end:
+        at = position - chunk_start
+        if not 0 <= at <= len(chunk) - RECORDS:
+            # By the batch before: copying a small one costs less than another read.
+            chunk_size = min(2 * chunk_size, _MOST_CHUNK) if length < _SMALL else max(chunk_size // 4, _LEAST_CHUNK)
+            chunk, chunk_start, at = os.pread(file, chunk_size, position), position, 0
+            if len(chunk) < HEAD.size:
+                return
+        _, length, _, magic = unpack(chunk, at)
+        if not 0 <= magic <= 2 or length < smallest[magic] or position + length + SIZE_END > size:
+            return
+        yield position, chunk[at : at + RECORDS].ljust(RECORDS, b"\0")
+        position += length + SIZE_END
+
+
+def _columns(positions: list[int], heads: bytearray) -> Heads:
+    raw = np.frombuffer(heads, _HEAD)
+    found = {name: raw[name].astype(raw[name].dtype.newbyteorder("=")) for name in _LAYOUT}
+    magic = found["magic"]
+    is_entry = magic < 2
+    attributes = np.where(is_entry, found["entry_attributes"], found["attributes"])
+    offset, codec = found["offset"], (attributes & _COMPRESSION).astype(np.int8)
+    is_compressed_entry = is_entry & (codec != 0)
+    has_horizon = ~is_entry & (attributes & _DELETE_HORIZON != 0)
+    of_entry = np.where(magic == 1, found["entry_timestamp"], -1)
+
+    def of_batch(name: str) -> Numbers:
+        return np.where(is_entry, found[name].dtype.type(-1), found[name])
+
+    return Heads(
+        position=np.array(positions, np.int64),
+        size=found["length"].astype(np.int64) + SIZE_END,
+        base_offset=np.where(is_compressed_entry, -1, offset),
+        last_offset=np.where(is_entry, offset, offset + found["last_offset_delta"]),
+        base_timestamp=np.where(is_entry, of_entry, np.where(has_horizon, -1, found["base_timestamp"])),
+        max_timestamp=np.where(is_entry, of_entry, found["max_timestamp"]),
+        delete_horizon=np.where(has_horizon, found["base_timestamp"], -1),
+        records_count=np.where(is_entry, np.where(is_compressed_entry, -1, 1), found["records_count"]),
+        codec=codec,
+        has_append_time=(magic > 0) & (attributes & _LOG_APPEND_TIME != 0),
+        is_transactional=~is_entry & (attributes & _TRANSACTIONAL != 0),
+        is_control=~is_entry & (attributes & _CONTROL != 0),
+        leader_epoch=of_batch("leader_epoch"),
+        producer_id=of_batch("producer_id"),
+        producer_epoch=of_batch("producer_epoch"),
+        base_sequence=of_batch("base_sequence"),
+        magic=magic,
+    )

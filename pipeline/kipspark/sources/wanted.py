@@ -1,0 +1,35 @@
+"""Which records of a log are wanted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Wanted(NamedTuple):
+    """Which records to read, and how."""
+
+    first_offset: int | None = None
+    end_offset: int | None = None
+    """Records from this offset on are left out."""
+    first_timestamp: int | None = None
+    """In milliseconds since 1970, as are the timestamps of records."""
+    end_timestamp: int | None = None
+    """Records of this timestamp or a later one are left out."""
+    control: bool = False
+    """Whether control records are records too."""
+    check_crcs: bool = True
+    permissive: bool = False
+    """Whether a broken batch is one row with the error, instead of an exception."""
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether offsets or times are bounded, so that batches may be passed over by their heads."""
+        bounds = (self.first_offset, self.end_offset, self.first_timestamp, self.end_timestamp)
+        return any(bound is not None for bound in bounds)
+
+    def between(self, first: int, end: int) -> Wanted:
+        """Those of these records that lie between two offsets."""
+        return self._replace(
+            first_offset=max(self.first_offset or 0, first),
+            end_offset=end if self.end_offset is None else min(self.end_offset, end),
+        )
