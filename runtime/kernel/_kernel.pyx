@@ -150,9 +150,13 @@ def encoded_size(self):
 
 cdef bint write_message(const Form* form, PyObject* message, uint8_t* stack, bint counts, Output* out) noexcept:
     """Write a message, first onto the stack. Whether it could; if not, there is no output."""
+    cdef uint8_t* p
     open_output(out, stack, STACK, counts)
-    if write_struct(form, message, out) and may_have(written(out), out.empty_elements):
-        return True
+    p = write_struct(form, message, out.at, out)
+    if p != NULL:
+        out.at = p
+        if may_have(written(out), out.empty_elements):
+            return True
     abandon_output(out)
     PyErr_Clear()
     return False
