@@ -136,9 +136,22 @@ cdef extern from *:
         return (const char*)PyUnicode_1BYTE_DATA(text);
     }
 
+    #if defined(__GNUC__)
+    #define KIP_RARE __attribute__((noinline, cold))
+    #else
+    #define KIP_RARE
+    #endif
+
+    /* The number of an int that has several digits; one beyond 64 bits is none. */
+    static KIP_RARE int kip_as_long_number(PyObject* value, int64_t* number) {
+        int overflow = 0;
+        *number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return overflow == 0;
+    }
+
     /* The number that an int is; of a class derived from it, or beyond 64 bits, it is none. */
     static inline int kip_as_number(PyObject* value, int64_t* number) {
-        int overflow = 0;
+        int64_t of_many_digits;  /* not `number` itself: a variable whose address others get stays in memory */
         if (!PyLong_CheckExact(value)) return 0;
     #if PY_VERSION_HEX >= 0x030C0000
         if (PyUnstable_Long_IsCompact((PyLongObject*)value)) {
@@ -151,8 +164,9 @@ cdef extern from *:
             return 1;
         }
     #endif
-        *number = PyLong_AsLongLongAndOverflow(value, &overflow);
-        return overflow == 0;
+        if (!kip_as_long_number(value, &of_many_digits)) return 0;
+        *number = of_many_digits;
+        return 1;
     }
 
     /* What a class or its bases have under a name, through the cache of attributes; borrowed. */
