@@ -94,6 +94,46 @@ cdef extern from *:
             && PyType_IS_GC(type);
     }
 
+    /* Frees an instance of a class whose instances are the header and slots alone, or of a class derived from one. */
+    static void kip_free_instance(PyObject* item) {
+        PyTypeObject* type = Py_TYPE(item);
+        PyTypeObject* base = type;
+        while (base->tp_dealloc != kip_free_instance) base = base->tp_base;
+        if (base == type && type->tp_finalize != NULL && PyObject_CallFinalizerFromDealloc(item) < 0) return;
+        PyObject_GC_UnTrack(item);
+        PyObject** slot = KIP_SLOT(item, sizeof(PyObject));
+        PyObject** end = KIP_SLOT(item, base->tp_basicsize);
+        for (; slot < end; slot++) {
+            PyObject* value = *slot;
+            if (value == NULL) continue;
+            /* What may lead to more instances than the C stack has room for; lists see to that themselves. */
+            if (Py_REFCNT(value) == 1 && PyType_IS_GC(Py_TYPE(value)) && !PyList_CheckExact(value)) break;
+            *slot = NULL;
+            Py_DECREF(value);
+        }
+        if (slot == end) {
+            PyObject_GC_Del(item);
+            Py_DECREF(type);
+            return;
+        }
+        Py_TRASHCAN_BEGIN(item, kip_free_instance)
+        for (; slot < end; slot++) Py_CLEAR(*slot);
+        PyObject_GC_Del(item);
+        Py_DECREF(type);
+        Py_TRASHCAN_END
+    }
+
+    /* Have instances of such a class freed by that, if they would be as those of any Python class, such as `python`. */
+    static void kip_free_by_slots(PyTypeObject* type, PyTypeObject* python) {
+    #ifndef Py_GIL_DISABLED  /* where classes count their instances in another way */
+        for (PyTypeObject* base = type; base != &PyBaseObject_Type; base = base->tp_base) {
+            if (base->tp_dealloc != python->tp_dealloc && base->tp_dealloc != kip_free_instance) return;
+            if (base->tp_del != NULL) return;
+        }
+        type->tp_dealloc = kip_free_instance;
+    #endif
+    }
+
     /* What is half made nobody may meet, by callbacks of the collector or gc.get_objects() in them: before Python 3.12
        collections begin where something is allocated, so none does between these two; later only between bytecodes. */
     #if PY_VERSION_HEX < 0x030C0000
@@ -198,6 +238,7 @@ cdef extern from *:
     bint is_plain "kip_is_plain"(PyTypeObject* type)
     int pause_collector "kip_pause_collector"()
     void resume_collector "kip_resume_collector"(int was_enabled)
+    void free_by_slots "kip_free_by_slots"(PyTypeObject* type, PyTypeObject* python)
     # An instance whose slots are empty.
     PyObject* new_instance "PyType_GenericAlloc"(PyTypeObject* type, Py_ssize_t item_count)
     PyObject* list_of "kip_list_of"(PyObject** elements, Py_ssize_t count)
