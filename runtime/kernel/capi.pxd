@@ -2,7 +2,7 @@
 """What the kernel uses of CPython, in terms of plain pointers: it counts references itself."""
 
 from cpython.object cimport PyObject, PyTypeObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef extern from "Python.h":
     void drop "Py_DECREF"(PyObject*)
@@ -169,6 +169,26 @@ cdef extern from *:
         return items;
     }
 
+    /* A new str. What is ASCII, and of more characters than those that Python keeps, needs no decoder. */
+    static inline PyObject* kip_text_of(const uint8_t* utf8, Py_ssize_t size) {
+        const uint64_t high_bits = 0x8080808080808080u;
+        uint64_t word, next;
+        if (size < 8) {
+            word = 0;
+            for (Py_ssize_t i = 0; i < size; i++) word |= utf8[i];
+        } else {
+            memcpy(&word, utf8 + size - 8, 8);
+            for (Py_ssize_t i = 0; i < size - 8; i += 8) {
+                memcpy(&next, utf8 + i, 8);
+                word |= next;
+            }
+        }
+        if (size < 2 || word & high_bits) return PyUnicode_DecodeUTF8((const char*)utf8, size, NULL);
+        PyObject* text = PyUnicode_New(size, 127);
+        if (text != NULL) memcpy(PyUnicode_1BYTE_DATA(text), utf8, size);
+        return text;
+    }
+
     /* The UTF-8 of a str, which lasts as long as that; NULL where it has none. */
     static inline const char* kip_utf8(PyObject* text, Py_ssize_t* size) {
         if (!PyUnicode_IS_COMPACT_ASCII(text)) return PyUnicode_AsUTF8AndSize(text, size);
@@ -242,6 +262,7 @@ cdef extern from *:
     # An instance whose slots are empty.
     PyObject* new_instance "PyType_GenericAlloc"(PyTypeObject* type, Py_ssize_t item_count)
     PyObject* list_of "kip_list_of"(PyObject** elements, Py_ssize_t count)
+    PyObject* text_of "kip_text_of"(const uint8_t* utf8, Py_ssize_t size)
     const char* utf8_of "kip_utf8"(PyObject* text, Py_ssize_t* size)
     bint as_number "kip_as_number"(PyObject* value, int64_t* number)
     PyObject* lookup "kip_lookup"(PyObject* cls, PyObject* name)

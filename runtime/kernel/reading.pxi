@@ -181,7 +181,7 @@ cdef inline PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) no
         return NULL
     if size < 0:
         return new_reference(None_) if nullable else NULL
-    return PyUnicode_DecodeUTF8(<const char*>p, size, NULL) if take(cursor, size, &p) else NULL
+    return text_of(p, size) if take(cursor, size, &p) else NULL
 
 
 cdef inline PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
