@@ -1,4 +1,4 @@
-"""The floor that benchmarks compare decoding with: a copy that shares nothing with the message that a user can change."""
+"""The floor that benchmarks compare decoding with: a copy that shares nothing with the message that can be changed."""
 
 from __future__ import annotations
 

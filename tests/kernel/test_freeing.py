@@ -1,4 +1,4 @@
-"""Instances that the kernel frees are freed as Python's own classes are: finalizers, cycles, deep nesting, subclasses."""
+"""The kernel frees instances as Python does: with finalizers, in cycles, nested deeply, of derived classes."""
 
 from __future__ import annotations
 
