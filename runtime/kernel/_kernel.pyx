@@ -151,13 +151,9 @@ def encoded_size(self):
 
 cdef bint write_message(const Form* form, PyObject* message, uint8_t* stack, bint counts, Output* out) noexcept:
     """Write a message, first onto the stack. Whether it could; if not, there is no output."""
-    cdef uint8_t* p
     open_output(out, stack, STACK, counts)
-    p = write_struct(form, message, out.at, out)
-    if p != NULL:
-        out.at = p
-        if may_have(written(out), out.empty_elements):
-            return True
+    if moved(out, write_struct(form, message, out.at, out)) and may_have(written(out), out.empty_elements):
+        return True
     abandon_output(out)
     PyErr_Clear()
     return False

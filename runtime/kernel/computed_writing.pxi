@@ -9,12 +9,10 @@ cdef struct Marks:
 cdef uint8_t* write_computed(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
     """A struct with computed items."""
     cdef Marks marks
+    cdef bint done
     marks.before = 0
-    p = write_items(form, instance, &marks, p, out)
-    if p == NULL:
-        return NULL
-    out.at = p
-    return out.at if fill_in(form, &marks, out) else NULL
+    done = moved(out, write_items(form, instance, &marks, p, out)) and fill_in(form, &marks, out)
+    return out.at if done else NULL
 
 
 cdef bint write_rare(const Item* item, PyObject* instance, Marks* marks, Output* out) noexcept:

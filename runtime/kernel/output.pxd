@@ -78,6 +78,14 @@ cdef inline uint8_t* with_room(Output* out, uint8_t* p, Py_ssize_t count) noexce
     return p
 
 
+cdef inline bint moved(Output* out, uint8_t* p) noexcept:
+    """Put the address back. Whether there is one."""
+    if p == NULL:
+        return False
+    out.at = p
+    return True
+
+
 cdef inline uint8_t* store_bytes(Output* out, uint8_t* p, const char* data, Py_ssize_t size) noexcept:
     """Bytes that may be many: copied, or counted where only the size is wanted."""
     if out.counts:
@@ -111,11 +119,7 @@ cdef inline bint put_bytes(Output* out, const char* data, Py_ssize_t size) noexc
 
 cdef inline bint put_long(Output* out, const char* data, Py_ssize_t size) noexcept:
     """Bytes that may be many: copied, or counted where only the size is wanted."""
-    cdef uint8_t* p = store_bytes(out, out.at, data, size)
-    if p == NULL:
-        return False
-    out.at = p
-    return True
+    return moved(out, store_bytes(out, out.at, data, size))
 
 
 cdef inline uint8_t* store_varint(uint8_t* p, uint64_t value) noexcept nogil:

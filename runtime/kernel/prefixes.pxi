@@ -74,12 +74,7 @@ cdef inline uint8_t* store_length(Prefix prefix, Py_ssize_t length, uint8_t* p) 
 cdef inline bint put_length(Prefix prefix, Py_ssize_t length, Output* out) noexcept:
     """A size or a count; -1 means null. Whether it is not too great."""
     cdef uint8_t* p = with_room(out, out.at, ROOM)
-    if p != NULL:
-        p = store_length(prefix, length, p)
-    if p == NULL:
-        return False
-    out.at = p
-    return True
+    return p != NULL and moved(out, store_length(prefix, length, p))
 
 
 cdef inline bint set_length(Prefix prefix, Py_ssize_t at, Py_ssize_t length, Output* out) noexcept:

@@ -129,9 +129,7 @@ cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexc
     return list_of(elements, length)
 
 
-cdef inline PyObject* read_integers(
-    int width, PyObject** elements, Py_ssize_t count, Cursor* cursor
-) noexcept:
+cdef inline PyObject* read_integers(int width, PyObject** elements, Py_ssize_t count, Cursor* cursor) noexcept:
     """Elements of a fixed width, all of which are taken at once."""
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t i, size

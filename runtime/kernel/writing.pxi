@@ -8,9 +8,7 @@ cdef inline uint8_t* write_struct(const Form* form, PyObject* instance, uint8_t*
     return write_items(form, instance, NULL, p, out)
 
 
-cdef uint8_t* write_items(
-    const Form* form, PyObject* instance, Marks* marks, uint8_t* p, Output* out
-) noexcept:
+cdef uint8_t* write_items(const Form* form, PyObject* instance, Marks* marks, uint8_t* p, Output* out) noexcept:
     """A struct, whose computed items are not filled in yet; there are marks where it has any."""
     cdef const Item* item = form.items
     cdef const Item* end = item + form.item_count
@@ -36,11 +34,7 @@ cdef uint8_t* write_item(Kind kind, const Item* item, PyObject* value, uint8_t* 
 
 
 cdef inline bint put_item(const Item* item, PyObject* value, Output* out) noexcept:
-    cdef uint8_t* p = write_item(item.kind, item, value, out.at, out)
-    if p == NULL:
-        return False
-    out.at = p
-    return True
+    return moved(out, write_item(item.kind, item, value, out.at, out))
 
 
 cdef inline uint8_t* write_value(
@@ -119,12 +113,7 @@ cdef inline uint8_t* store_encoded(const Item* item, int64_t number, uint8_t* p)
 
 cdef inline bint put_number(const Item* item, int64_t number, Output* out) noexcept:
     cdef uint8_t* p = with_room(out, out.at, ROOM)
-    if p != NULL:
-        p = store_encoded(item, number, p)
-    if p == NULL:
-        return False
-    out.at = p
-    return True
+    return p != NULL and moved(out, store_encoded(item, number, p))
 
 
 cdef bint write_uuid(PyObject* value, uint8_t* p) noexcept:
@@ -152,9 +141,7 @@ cdef uint8_t* write_array(const Item* item, PyObject* items, bint nullable, uint
     return write_elements(item, items, p, out)
 
 
-cdef inline uint8_t* write_integers(
-    int width, const Item* item, PyObject* items, uint8_t* p, Output* out
-) noexcept:
+cdef inline uint8_t* write_integers(int width, const Item* item, PyObject* items, uint8_t* p, Output* out) noexcept:
     """Elements of a fixed width, for all of which room is made at once."""
     cdef int64_t number, low = item.low, high = item.high
     cdef Py_ssize_t i, size
@@ -194,10 +181,8 @@ cdef uint8_t* write_section(const Item* item, PyObject* items, bint nullable, ui
         return NULL
     out.at = store_length(item.count, 0, p)
     before = written(out)
-    p = write_elements(item, items, out.at, out)
-    if p == NULL:
+    if not moved(out, write_elements(item, items, out.at, out)):
         return NULL
-    out.at = p
     return out.at if set_length(item.count, at, written(out) - before, out) else NULL
 
 
@@ -232,22 +217,12 @@ cdef inline uint8_t* store_blob(Prefix prefix, PyObject* value, bint nullable, u
 
 cdef inline bint write_text(Prefix prefix, PyObject* value, Output* out) noexcept:
     cdef uint8_t* p = with_room(out, out.at, ROOM)
-    if p != NULL:
-        p = store_text(prefix, value, False, p, out)
-    if p == NULL:
-        return False
-    out.at = p
-    return True
+    return p != NULL and moved(out, store_text(prefix, value, False, p, out))
 
 
 cdef inline bint write_blob(Prefix prefix, PyObject* value, Output* out) noexcept:
     cdef uint8_t* p = with_room(out, out.at, ROOM)
-    if p != NULL:
-        p = store_blob(prefix, value, False, p, out)
-    if p == NULL:
-        return False
-    out.at = p
-    return True
+    return p != NULL and moved(out, store_blob(prefix, value, False, p, out))
 
 
 cdef inline uint8_t* write_tag_section(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
