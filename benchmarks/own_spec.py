@@ -17,7 +17,8 @@ from benchmarks.timing import interleaved
 from kipwire import native
 from kipwire.messages import Message
 
-SPECS = Path(__file__).parent.parent / "schemas/kafka_messages/clients"
+SPECS = Path(__file__).parent.parent / "schemas/kafka_messages"
+FILES = ("clients/MetadataRequest.json", "clients/MetadataResponse.json", "enums/AclOperation.enum.json")
 PACKAGE = "a_users_own_package"
 
 
@@ -28,7 +29,7 @@ def generated() -> Iterator[type[Message]]:
         folder = Path(name)
         specs = folder / "specs"
         specs.mkdir()
-        for file in ("MetadataRequest.json", "MetadataResponse.json"):
+        for file in FILES:
             shutil.copy(SPECS / file, specs)
         command = [sys.executable, "-m", "kipgen", "generate", str(specs), "--package", PACKAGE, "--out", name]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import kafka_messages
-from benchmarks import bodies, low_headers, msgpack, workers
+from benchmarks import bodies, low_headers, msgpack, own_spec, workers
 from benchmarks.peers import PEERS, Codec, Peer, WrongBytesError, checked_codec
 from benchmarks.targets import Verdict
 from benchmarks.timing import interleaved_samples
@@ -46,6 +46,12 @@ def test_a_codec_that_writes_other_bytes_is_not_timed() -> None:
 def test_a_body_of_n_partitions_has_n_partitions() -> None:
     message = kafka_messages.message("MetadataResponse", 12).decode(bodies.metadata(17))
     assert len(message.topics[0].partitions) == 17  # type: ignore[attr-defined]
+
+
+def test_the_specs_of_a_users_own_package_are_all_that_it_needs() -> None:
+    with own_spec.generated() as own:
+        assert own is not kafka_messages.message("MetadataResponse", 12)
+        assert own.decode(bodies.METADATA.golden).encode() == bodies.METADATA.golden
 
 
 def test_low_headers_are_timed_only_if_they_are_those_of_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
