@@ -51,6 +51,8 @@ for _i in range(2 * SMALL):
 # Output up to this size takes no memory except that of the result.
 cdef enum:
     STACK = 4096
+    # An instance takes no less memory than this, so that room for as many bytes for each of many is no danger.
+    LEAST_OBJECT = 48
 
 include "prefixes.pxi"
 include "forms.pxi"

@@ -159,7 +159,7 @@ cdef inline uint8_t* write_integers(int width, const Item* item, PyObject* items
 
 
 cdef inline uint8_t* write_elements(const Item* item, PyObject* items, uint8_t* p, Output* out) noexcept:
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, at = p - out.start
     if item.rare != NULL and item.rare.sorted_slot >= 0:
         return write_set(item, items, p, out)
     for i in range(PyList_GET_SIZE(items)):
@@ -167,9 +167,19 @@ cdef inline uint8_t* write_elements(const Item* item, PyObject* items, uint8_t* 
             p = write_struct(item.form, PyList_GET_ITEM(items, i), p, out)
         else:
             p = write_item(item.element, item, PyList_GET_ITEM(items, i), p, out)
+        if i == 0 and p != NULL:
+            p = with_room_for_more(out, p, p - out.start - at, PyList_GET_SIZE(items) - 1)
         if p == NULL:
             return NULL
     return p
+
+
+cdef inline uint8_t* with_room_for_more(Output* out, uint8_t* p, Py_ssize_t size, Py_ssize_t count) noexcept:
+    """The address after the first element, with room for more of its size, if each takes less than its object does."""
+    cdef Py_ssize_t wanted
+    if not 0 < size <= LEAST_OBJECT or not is_size(count, size, 0, &wanted):
+        return p
+    return with_room(out, p, wanted)
 
 
 cdef uint8_t* write_section(const Item* item, PyObject* items, bint nullable, uint8_t* p, Output* out) noexcept:
