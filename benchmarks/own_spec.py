@@ -18,12 +18,7 @@ from kipwire import native
 from kipwire.messages import Message
 
 SPECS = Path(__file__).parent.parent / "schemas/kafka_messages"
-FILES = (
-    "clients/MetadataRequest.json",
-    "clients/MetadataResponse.json",
-    "enums/AclOperation.enum.json",
-    "enums/ErrorCode.enum.json",
-)
+FILES = ("clients/MetadataRequest.json", "clients/MetadataResponse.json", "enums/AclOperation.enum.json")
 PACKAGE = "a_users_own_package"
 
 

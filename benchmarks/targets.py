@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.bodies import ALIKE, SIX
 from benchmarks.growth import PARTITIONS
-from benchmarks.peers import INTERPRETED, KAFKA_PYTHON, KIO, MSGPACK, NATIVE
+from benchmarks.peers import FLOOR, INTERPRETED, KAFKA_PYTHON, KIO, MSGPACK, NATIVE
 from benchmarks.reporting.results import Comparison, Results
 from benchmarks.timing import median_ratio
 from benchmarks.workers import GO, RUST
@@ -59,6 +59,11 @@ def _ratios(results: Results) -> Iterator[Verdict]:
             for language, bound in ((GO, 2.0), (RUST, 4.0)):
                 if language.name in decode.seconds:
                     yield _slower(decode, NATIVE.name, language.name, bound)
+            if RUST.name in encode.seconds:
+                yield _slower(encode, NATIVE.name, RUST.name, 2)
+    for one in results.comparisons:
+        if FLOOR in one.seconds:
+            yield _slower(one, NATIVE.name, FLOOR, 1.1)
     yield _slower(_find(results, ALIKE.title, "decode"), INTERPRETED.name, KIO.name, 1.3)
 
 

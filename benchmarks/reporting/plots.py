@@ -10,12 +10,13 @@ from typing import Any
 
 from benchmarks.bodies import SIX
 from benchmarks.growth import PARTITIONS
-from benchmarks.peers import INTERPRETED, NATIVE
+from benchmarks.peers import FLOOR, INTERPRETED, NATIVE
 from benchmarks.reporting.results import Results
 
 COLOURS = {
     INTERPRETED.name: "#7fb8cf",
     NATIVE.name: "#16607a",
+    FLOOR: "#c8d4d9",
     "kio": "#e0a030",
     "kafka-python": "#c9664a",
     "msgspec": "#9aa5b1",

@@ -7,7 +7,7 @@ from statistics import median
 
 from benchmarks.cold_start import BARE
 from benchmarks.growth import PARTITIONS
-from benchmarks.peers import INTERPRETED, NATIVE
+from benchmarks.peers import FLOOR, INTERPRETED, NATIVE
 from benchmarks.reporting.report import Table
 from benchmarks.reporting.results import Comparison, Results
 from benchmarks.targets import Verdict, verdicts
@@ -43,7 +43,7 @@ def _comparisons(results: Results) -> Iterator[Table]:
 
 
 def _ratios(title: str, chosen: Sequence[Comparison], ours: str) -> Table:
-    peers = [name for name in chosen[0].seconds if name not in (INTERPRETED.name, NATIVE.name)]
+    peers = [name for name in chosen[0].seconds if name not in (INTERPRETED.name, NATIVE.name, FLOOR)]
     rows = [(one.sample.title, *(_ratio(one.ratio(peer, ours)) for peer in peers)) for one in chosen]
     return Table(title, ("message", *peers), tuple(rows))
 

@@ -51,6 +51,8 @@ for _i in range(2 * SMALL):
 # Output up to this size takes no memory except that of the result.
 cdef enum:
     STACK = 4096
+    # An instance takes no less memory than this, so that room for as many bytes for each of many is no danger.
+    LEAST_OBJECT = 48
 
 include "prefixes.pxi"
 include "forms.pxi"
@@ -59,6 +61,7 @@ include "reading.pxi"
 include "computed_reading.pxi"
 include "writing.pxi"
 include "computed_writing.pxi"
+include "copying.pxi"
 include "records.pxi"
 include "columns.pxi"
 include "column_memory.pxi"
@@ -154,7 +157,7 @@ def encoded_size(self):
 cdef bint write_message(const Form* form, PyObject* message, uint8_t* stack, bint counts, Output* out) noexcept:
     """Write a message, first onto the stack. Whether it could; if not, there is no output."""
     open_output(out, stack, STACK, counts)
-    if write_struct(form, message, out) and may_have(written(out), out.empty_elements):
+    if moved(out, write_struct(form, message, out.at, out)) and may_have(written(out), out.empty_elements):
         return True
     abandon_output(out)
     PyErr_Clear()

@@ -2,7 +2,7 @@
 """What the kernel uses of CPython, in terms of plain pointers: it counts references itself."""
 
 from cpython.object cimport PyObject, PyTypeObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef extern from "Python.h":
     void drop "Py_DECREF"(PyObject*)
@@ -94,6 +94,46 @@ cdef extern from *:
             && PyType_IS_GC(type);
     }
 
+    /* Frees an instance of a class whose instances are the header and slots alone, or of a class derived from one. */
+    static void kip_free_instance(PyObject* item) {
+        PyTypeObject* type = Py_TYPE(item);
+        PyTypeObject* base = type;
+        while (base->tp_dealloc != kip_free_instance) base = base->tp_base;
+        if (base == type && type->tp_finalize != NULL && PyObject_CallFinalizerFromDealloc(item) < 0) return;
+        PyObject_GC_UnTrack(item);
+        PyObject** slot = KIP_SLOT(item, sizeof(PyObject));
+        PyObject** end = KIP_SLOT(item, base->tp_basicsize);
+        for (; slot < end; slot++) {
+            PyObject* value = *slot;
+            if (value == NULL) continue;
+            /* What may lead to more instances than the C stack has room for; lists see to that themselves. */
+            if (Py_REFCNT(value) == 1 && PyType_IS_GC(Py_TYPE(value)) && !PyList_CheckExact(value)) break;
+            *slot = NULL;
+            Py_DECREF(value);
+        }
+        if (slot == end) {
+            PyObject_GC_Del(item);
+            Py_DECREF(type);
+            return;
+        }
+        Py_TRASHCAN_BEGIN(item, kip_free_instance)
+        for (; slot < end; slot++) Py_CLEAR(*slot);
+        PyObject_GC_Del(item);
+        Py_DECREF(type);
+        Py_TRASHCAN_END
+    }
+
+    /* Have instances of such a class freed by that, if they would be as those of any Python class, such as `python`. */
+    static void kip_free_by_slots(PyTypeObject* type, PyTypeObject* python) {
+    #ifndef Py_GIL_DISABLED  /* where classes count their instances in another way */
+        for (PyTypeObject* base = type; base != &PyBaseObject_Type; base = base->tp_base) {
+            if (base->tp_dealloc != python->tp_dealloc && base->tp_dealloc != kip_free_instance) return;
+            if (base->tp_del != NULL) return;
+        }
+        type->tp_dealloc = kip_free_instance;
+    #endif
+    }
+
     /* What is half made nobody may meet, by callbacks of the collector or gc.get_objects() in them: before Python 3.12
        collections begin where something is allocated, so none does between these two; later only between bytecodes. */
     #if PY_VERSION_HEX < 0x030C0000
@@ -129,6 +169,26 @@ cdef extern from *:
         return items;
     }
 
+    /* A new str. What is ASCII, and of more characters than those that Python keeps, needs no decoder. */
+    static inline PyObject* kip_text_of(const uint8_t* utf8, Py_ssize_t size) {
+        const uint64_t high_bits = 0x8080808080808080u;
+        uint64_t word, next;
+        if (size < 8) {
+            word = 0;
+            for (Py_ssize_t i = 0; i < size; i++) word |= utf8[i];
+        } else {
+            memcpy(&word, utf8 + size - 8, 8);
+            for (Py_ssize_t i = 0; i < size - 8; i += 8) {
+                memcpy(&next, utf8 + i, 8);
+                word |= next;
+            }
+        }
+        if (size < 2 || word & high_bits) return PyUnicode_DecodeUTF8((const char*)utf8, size, NULL);
+        PyObject* text = PyUnicode_New(size, 127);
+        if (text != NULL) memcpy(PyUnicode_1BYTE_DATA(text), utf8, size);
+        return text;
+    }
+
     /* The UTF-8 of a str, which lasts as long as that; NULL where it has none. */
     static inline const char* kip_utf8(PyObject* text, Py_ssize_t* size) {
         if (!PyUnicode_IS_COMPACT_ASCII(text)) return PyUnicode_AsUTF8AndSize(text, size);
@@ -136,9 +196,22 @@ cdef extern from *:
         return (const char*)PyUnicode_1BYTE_DATA(text);
     }
 
+    #if defined(__GNUC__)
+    #define KIP_RARE __attribute__((noinline, cold))
+    #else
+    #define KIP_RARE
+    #endif
+
+    /* The number of an int that has several digits; one beyond 64 bits is none. */
+    static KIP_RARE int kip_as_long_number(PyObject* value, int64_t* number) {
+        int overflow = 0;
+        *number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return overflow == 0;
+    }
+
     /* The number that an int is; of a class derived from it, or beyond 64 bits, it is none. */
     static inline int kip_as_number(PyObject* value, int64_t* number) {
-        int overflow = 0;
+        int64_t of_many_digits;  /* not `number` itself: a variable whose address others get stays in memory */
         if (!PyLong_CheckExact(value)) return 0;
     #if PY_VERSION_HEX >= 0x030C0000
         if (PyUnstable_Long_IsCompact((PyLongObject*)value)) {
@@ -151,8 +224,9 @@ cdef extern from *:
             return 1;
         }
     #endif
-        *number = PyLong_AsLongLongAndOverflow(value, &overflow);
-        return overflow == 0;
+        if (!kip_as_long_number(value, &of_many_digits)) return 0;
+        *number = of_many_digits;
+        return 1;
     }
 
     /* What a class or its bases have under a name, through the cache of attributes; borrowed. */
@@ -184,9 +258,11 @@ cdef extern from *:
     bint is_plain "kip_is_plain"(PyTypeObject* type)
     int pause_collector "kip_pause_collector"()
     void resume_collector "kip_resume_collector"(int was_enabled)
+    void free_by_slots "kip_free_by_slots"(PyTypeObject* type, PyTypeObject* python)
     # An instance whose slots are empty.
     PyObject* new_instance "PyType_GenericAlloc"(PyTypeObject* type, Py_ssize_t item_count)
     PyObject* list_of "kip_list_of"(PyObject** elements, Py_ssize_t count)
+    PyObject* text_of "kip_text_of"(const uint8_t* utf8, Py_ssize_t size)
     const char* utf8_of "kip_utf8"(PyObject* text, Py_ssize_t* size)
     bint as_number "kip_as_number"(PyObject* value, int64_t* number)
     PyObject* lookup "kip_lookup"(PyObject* cls, PyObject* name)

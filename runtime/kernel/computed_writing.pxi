@@ -6,11 +6,13 @@ cdef struct Marks:
     Py_ssize_t before
 
 
-cdef bint write_computed(const Form* form, PyObject* instance, Output* out) noexcept:
+cdef uint8_t* write_computed(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
     """A struct with computed items."""
     cdef Marks marks
+    cdef bint done
     marks.before = 0
-    return write_items(form, instance, &marks, out) and fill_in(form, &marks, out)
+    done = moved(out, write_items(form, instance, &marks, p, out)) and fill_in(form, &marks, out)
+    return out.at if done else NULL
 
 
 cdef bint write_rare(const Item* item, PyObject* instance, Marks* marks, Output* out) noexcept:
@@ -132,7 +134,7 @@ cdef bint write_bound(const Rare* rare, PyObject* instance, Output* out) noexcep
         if present < 1:
             return present == 0 and (value == None_ or has_length(item, instance, value))
     elif value == None_:
-        return write_item(item, value, out)
+        return put_item(item, value, out)
     if not has_length(item, instance, value):
         return False
     if rare.partner.is_told:
@@ -141,7 +143,7 @@ cdef bint write_bound(const Rare* rare, PyObject* instance, Output* out) noexcep
             return False
         if present == 0:
             item = &rare.without_prefix
-    return write_item(item, value, out)
+    return put_item(item, value, out)
 
 
 cdef inline bint has_length(const Item* item, PyObject* instance, PyObject* value) noexcept:
@@ -158,20 +160,20 @@ cdef struct Keyed:
     PyObject* element
 
 
-cdef bint write_set(const Item* item, PyObject* items, Output* out) noexcept:
+cdef uint8_t* write_set(const Item* item, PyObject* items, uint8_t* p, Output* out) noexcept:
     cdef Py_ssize_t i, count = PyList_GET_SIZE(items)
     cdef Keyed* elements = <Keyed*>uncleared(count, sizeof(Keyed))
     cdef bint done = elements != NULL and gather_keys(item, items, elements)
     if done:
         qsort(elements, count, sizeof(Keyed), by_key)
         for i in range(count):
-            done = (i == 0 or is_less(elements[i - 1].key, elements[i].key)) and write_struct(
-                item.form, elements[i].element, out
-            )
-            if not done:
+            done = i == 0 or is_less(elements[i - 1].key, elements[i].key)
+            if done:
+                p = write_struct(item.form, elements[i].element, p, out)
+            if not done or p == NULL:
                 break
     PyMem_Free(elements)
-    return done
+    return p if done else NULL
 
 
 cdef bint gather_keys(const Item* item, PyObject* items, Keyed* elements) noexcept:

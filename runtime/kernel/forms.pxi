@@ -181,6 +181,8 @@ cdef Codec made_codec(plan, dict codecs):
         fill_computed(form, plan, codec.kept)
     codec.form = form
     codecs[plan.cls] = codec
+    if has_only_slots(plan.cls):
+        free_by_slots(form.type, <PyTypeObject*><PyObject*>Field)
     return codec
 
 
@@ -268,6 +270,18 @@ cdef Py_ssize_t offset(cls, name) except -1:
     if at < 0:
         raise NotServed
     return at
+
+
+cdef bint has_only_slots(cls) except -1:
+    """Whether all that instances have after their header is slots."""
+    cdef Py_ssize_t size = sizeof(PyObject)
+    slots = set()
+    for base in cls.__mro__:
+        for name, descriptor in vars(base).items():
+            if type(name) is str:
+                slots.add(slot_offset(<PyObject*>cls, <PyObject*>name, <PyObject*>descriptor))
+    size += len(slots - {-1}) * sizeof(PyObject*)
+    return size == cls.__basicsize__ and not cls.__weakrefoffset__
 
 
 cdef int expect_plain(cls) except -1:

@@ -63,6 +63,52 @@ cdef inline uint8_t* put(Output* out, Py_ssize_t count) noexcept:
     return out.at - count
 
 
+# What writes many values keeps the address of the next byte to itself, and puts it back when it calls those that use
+# `at`. Each of these takes that address and gives it after what it wrote, or NULL.
+
+cdef enum:
+    ROOM = 16  # bytes that one number, one marker or one length takes at most
+
+
+cdef inline uint8_t* with_room(Output* out, uint8_t* p, Py_ssize_t count) noexcept:
+    """The address for the next bytes, which moves where the buffer has to grow."""
+    if out.end - p < count:
+        out.at = p
+        return out.at if grow(out, count) else NULL
+    return p
+
+
+cdef inline bint moved(Output* out, uint8_t* p) noexcept:
+    """Put the address back. Whether there is one."""
+    if p == NULL:
+        return False
+    out.at = p
+    return True
+
+
+cdef inline uint8_t* store_bytes(Output* out, uint8_t* p, const char* data, Py_ssize_t size) noexcept:
+    """Bytes that may be many: copied, or counted where only the size is wanted."""
+    if out.counts:
+        out.counted += size
+        return p
+    p = with_room(out, p, size)
+    if p == NULL:
+        return NULL
+    if size > 16:
+        memcpy(p, data, size)
+    elif size >= 8:  # twice eight bytes, which overlap: a call would take longer
+        memcpy(p, data, 8)
+        memcpy(p + size - 8, data + size - 8, 8)
+    elif size >= 4:
+        memcpy(p, data, 4)
+        memcpy(p + size - 4, data + size - 4, 4)
+    elif size > 0:
+        p[0] = data[0]
+        p[size >> 1] = data[size >> 1]
+        p[size - 1] = data[size - 1]
+    return p + size
+
+
 cdef inline bint put_bytes(Output* out, const char* data, Py_ssize_t size) noexcept:
     cdef uint8_t* p = put(out, size)
     if p == NULL:
@@ -73,28 +119,33 @@ cdef inline bint put_bytes(Output* out, const char* data, Py_ssize_t size) noexc
 
 cdef inline bint put_long(Output* out, const char* data, Py_ssize_t size) noexcept:
     """Bytes that may be many: copied, or counted where only the size is wanted."""
-    if out.counts:
-        out.counted += size
-        return True
-    return put_bytes(out, data, size)
+    return moved(out, store_bytes(out, out.at, data, size))
+
+
+cdef inline uint8_t* store_varint(uint8_t* p, uint64_t value) noexcept nogil:
+    while value > 0x7F:
+        p[0] = <uint8_t>(value & 0x7F | 0x80)
+        value >>= 7
+        p += 1
+    p[0] = <uint8_t>value
+    return p + 1
+
+
+cdef inline uint64_t zigzag(int64_t value) noexcept nogil:
+    """What a signed varint is as an unsigned one: small near zero on either side."""
+    return <uint64_t>value << 1 ^ (~<uint64_t>0 if value < 0 else 0)
 
 
 cdef inline bint put_varint(Output* out, uint64_t value) noexcept:
     cdef uint8_t* p = put(out, 10)
     if p == NULL:
         return False
-    while value > 0x7F:
-        p[0] = <uint8_t>(value & 0x7F | 0x80)
-        value >>= 7
-        p += 1
-    p[0] = <uint8_t>value
-    out.at = p + 1
+    out.at = store_varint(p, value)
     return True
 
 
 cdef inline bint put_zigzag(Output* out, int64_t value) noexcept:
-    """A signed varint, short near zero on either side."""
-    return put_varint(out, <uint64_t>value << 1 ^ (~<uint64_t>0 if value < 0 else 0))
+    return put_varint(out, zigzag(value))
 
 
 cdef inline bint insert_varint(Output* out, Py_ssize_t at, uint64_t value) noexcept:
@@ -110,12 +161,7 @@ cdef inline bint insert_varint(Output* out, Py_ssize_t at, uint64_t value) noexc
             return False
         p = out.start + at
         memmove(p + 1 + more, p + 1, out.at - p - 1 - more)
-    p = out.start + at
-    while value > 0x7F:
-        p[0] = <uint8_t>(value & 0x7F | 0x80)
-        value >>= 7
-        p += 1
-    p[0] = <uint8_t>value
+    store_varint(out.start + at, value)
     return True
 
 

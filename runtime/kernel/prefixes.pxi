@@ -49,21 +49,32 @@ cdef inline bint take_length(Prefix prefix, Cursor* cursor, int64_t* length) noe
     return length[0] >= -1
 
 
+cdef inline uint8_t* store_length(Prefix prefix, Py_ssize_t length, uint8_t* p) noexcept nogil:
+    """The address after a size or a count, where -1 means null; NULL if it is too great. It takes `ROOM` at most."""
+    if prefix == UVARINT_PLUS_ONE_PREFIX:
+        if length < 0x7F:
+            p[0] = <uint8_t>(length + 1)
+            return p + 1
+        return store_varint(p, <uint64_t>length + 1) if length <= MAX_LENGTH else NULL
+    if length > MAX_LENGTH:
+        return NULL
+    if prefix == INT32_PREFIX:
+        store_32(p, <uint32_t>length)
+        return p + 4
+    elif prefix == INT16_PREFIX:
+        store_16(p, <uint32_t>length)
+        return p + 2 if length <= MAX_STRING else NULL
+    elif prefix == VARINT_PREFIX:
+        return store_varint(p, zigzag(length))
+    elif prefix == UVARINT_PREFIX:
+        return store_varint(p, length) if length >= 0 else NULL
+    return p
+
+
 cdef inline bint put_length(Prefix prefix, Py_ssize_t length, Output* out) noexcept:
     """A size or a count; -1 means null. Whether it is not too great."""
-    if length > MAX_LENGTH:
-        return False
-    if prefix == UVARINT_PLUS_ONE_PREFIX:
-        return put_varint(out, <uint64_t>(length + 1))
-    elif prefix == INT32_PREFIX:
-        return put_integer(out, 4, length)
-    elif prefix == INT16_PREFIX:
-        return length <= MAX_STRING and put_integer(out, 2, length)
-    elif prefix == VARINT_PREFIX:
-        return put_zigzag(out, length)
-    elif prefix == UVARINT_PREFIX:
-        return length >= 0 and put_varint(out, length)
-    return True
+    cdef uint8_t* p = with_room(out, out.at, ROOM)
+    return p != NULL and moved(out, store_length(prefix, length, p))
 
 
 cdef inline bint set_length(Prefix prefix, Py_ssize_t at, Py_ssize_t length, Output* out) noexcept:

@@ -118,11 +118,29 @@ cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexc
     elements = <PyObject**>uncleared(length, sizeof(PyObject*))
     if elements == NULL:
         return NULL
+    if item.element == INT32:
+        return read_integers(4, elements, length, cursor)
+    elif item.element == INT64:
+        return read_integers(8, elements, length, cursor)
     for i in range(length):
         elements[i] = read_value(item.element, item, False, cursor)
         if elements[i] == NULL:
             return abandon_elements(elements, i)
     return list_of(elements, length)
+
+
+cdef inline PyObject* read_integers(int width, PyObject** elements, Py_ssize_t count, Cursor* cursor) noexcept:
+    """Elements of a fixed width, all of which are taken at once."""
+    cdef const uint8_t* p = NULL
+    cdef Py_ssize_t i, size
+    if not is_size(count, width, 0, &size) or not take(cursor, size, &p):
+        return abandon_elements(elements, 0)
+    for i in range(count):
+        elements[i] = new_int(<int32_t>big_endian_32(p) if width == 4 else <int64_t>big_endian_64(p))
+        if elements[i] == NULL:
+            return abandon_elements(elements, i)
+        p += width
+    return list_of(elements, count)
 
 
 cdef PyObject* abandon_elements(PyObject** elements, Py_ssize_t count) noexcept:
@@ -181,7 +199,7 @@ cdef inline PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) no
         return NULL
     if size < 0:
         return new_reference(None_) if nullable else NULL
-    return PyUnicode_DecodeUTF8(<const char*>p, size, NULL) if take(cursor, size, &p) else NULL
+    return text_of(p, size) if take(cursor, size, &p) else NULL
 
 
 cdef inline PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept:

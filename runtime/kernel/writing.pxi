@@ -1,86 +1,119 @@
-# From instances to bytes. Every function says whether it could; it could not where a value is wrong, and also where
-# one is right but unusual, such as a tuple for a list: the generated code then looks at it. No Python code runs
-# meanwhile, so that nothing can change what is being written.
+# From instances to bytes. Every function says whether it could, or gives the address of the next byte, or NULL; it could
+# not where a value is wrong, and also where one is right but unusual, such as a tuple for a list: the generated code
+# then looks at it. No Python code runs meanwhile, so that nothing can change what is being written.
 
-cdef inline bint write_struct(const Form* form, PyObject* instance, Output* out) noexcept:
-    return write_items(form, instance, NULL, out) if form.mark_count == 0 else write_computed(form, instance, out)
+cdef inline uint8_t* write_struct(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
+    if form.mark_count:
+        return write_computed(form, instance, p, out)
+    return write_items(form, instance, NULL, p, out)
 
 
-cdef bint write_items(const Form* form, PyObject* instance, Marks* marks, Output* out) noexcept:
+cdef uint8_t* write_items(const Form* form, PyObject* instance, Marks* marks, uint8_t* p, Output* out) noexcept:
     """A struct, whose computed items are not filled in yet; there are marks where it has any."""
-    cdef const Item* item
+    cdef const Item* item = form.items
+    cdef const Item* end = item + form.item_count
     cdef PyObject* value
-    cdef Py_ssize_t i
     if type_of(instance) != form.type:
-        return False
-    for i in range(form.item_count):
-        item = &form.items[i]
+        return NULL
+    while item < end:
         if item.kind >= BOUND:
-            if not write_rare(item, instance, marks, out):
-                return False
-            continue
-        value = slot_of(instance, item.slot)[0]
-        if value == NULL or not write_item(item, value, out):
-            return False
-    return not form.flexible or write_tag_section(form, instance, out)
+            out.at = p
+            p = out.at if write_rare(item, instance, marks, out) else NULL
+        else:
+            value = slot_of(instance, item.slot)[0]
+            p = NULL if value == NULL else write_value(item.kind, item, value, item.nullable, p, out)
+        if p == NULL:
+            return NULL
+        item += 1
+    return write_tag_section(form, instance, p, out) if form.flexible else p
 
 
-cdef bint write_item(const Item* item, PyObject* value, Output* out) noexcept:
-    if item.kind == ARRAY or item.kind == SECTION:
-        return write_array(item, value, out)
-    if item.kind == NULLABLE_STRUCT:
-        return put_marker(item, value != None_, out) and (value == None_ or write_struct(item.form, value, out))
-    if value == None_:
-        return item.nullable and put_length(item.size, -1, out)
-    return write_value(item, value, out)
+cdef uint8_t* write_item(Kind kind, const Item* item, PyObject* value, uint8_t* p, Output* out) noexcept:
+    """As `write_value`, called where that would be too large for each of its callers."""
+    return write_value(kind, item, value, kind == item.kind and item.nullable, p, out)
 
 
-cdef inline bint put_marker(const Item* item, bint is_there, Output* out) noexcept:
-    """The marker before a nullable struct: a byte, or a varint in a tag section."""
-    return put_integer(out, 1, 1 if is_there else 255 if item.tag < 0 else 0)
+cdef inline bint put_item(const Item* item, PyObject* value, Output* out) noexcept:
+    return moved(out, write_item(item.kind, item, value, out.at, out))
 
 
-cdef inline bint write_value(const Item* item, PyObject* value, Output* out) noexcept:
-    """One value, not null: of the item itself, or of one element of an array."""
-    cdef uint8_t* p
+cdef inline uint8_t* write_value(
+    Kind kind, const Item* item, PyObject* value, bint nullable, uint8_t* p, Output* out
+) noexcept:
+    """A value of an item: the item's own, of its kind, or one element of its array, which must not be null."""
     cdef int64_t number
     cdef uint64_t bits
     cdef double real
-    if item.element == STRUCT:
-        return write_struct(item.form, value, out)
-    elif item.element == STRING:
-        return write_text(item.size, value, out)
-    elif item.element == BYTES:
-        return write_blob(item.size, value, out)
-    elif item.element == BOOL:
-        p = put(out, 1)
-        if p == NULL or (value != True_ and value != False_):
-            return False
+    p = with_room(out, p, ROOM)
+    if p == NULL:
+        return NULL
+    if kind == INT32:
+        if not as_number(value, &number) or number != <int32_t>number:
+            return NULL
+        store_32(p, <uint32_t>number)
+        return p + 4
+    elif kind == STRING:
+        return store_text(item.size, value, nullable, p, out)
+    elif kind == INT16:
+        if not as_number(value, &number) or number != <int16_t>number:
+            return NULL
+        store_16(p, <uint32_t>number)
+        return p + 2
+    elif kind == INT64:
+        if not as_number(value, &number):
+            return NULL
+        store_64(p, number)
+        return p + 8
+    elif kind == STRUCT:
+        return write_struct(item.form, value, p, out)
+    elif kind == ARRAY:
+        return write_array(item, value, nullable, p, out)
+    elif kind == BOOL:
         p[0] = value == True_
-        return True
-    elif item.element == UUID:
-        p = put(out, 16)
-        return p != NULL and type_of(value) == uuid_type and write_uuid(value, p)
-    elif item.element == FLOAT64:
-        p = put(out, 8)
-        if p == NULL or not PyFloat_CheckExact(value):
-            return False
+        return p + 1 if value == True_ or value == False_ else NULL
+    elif kind == BYTES:
+        return store_blob(item.size, value, nullable, p, out)
+    elif kind == NULLABLE_STRUCT:
+        p[0] = marker(item, value != None_)
+        return p + 1 if value == None_ else write_struct(item.form, value, p + 1, out)
+    elif kind == SECTION:
+        return write_section(item, value, nullable, p, out)
+    elif kind == UUID:
+        return p + 16 if type_of(value) == uuid_type and write_uuid(value, p) else NULL
+    elif kind == FLOAT64:
+        if not PyFloat_CheckExact(value):
+            return NULL
         real = PyFloat_AS_DOUBLE(value)
         memcpy(&bits, &real, 8)
         store_64(p, bits)
-        return True
-    return as_number(value, &number) and put_number(item, number, out)
+        return p + 8
+    return store_encoded(item, number, p) if as_number(value, &number) else NULL
+
+
+cdef inline uint8_t marker(const Item* item, bint is_there) noexcept nogil:
+    """The marker before a nullable struct: a byte, or a varint in a tag section."""
+    return 1 if is_there else 255 if item.tag < 0 else 0
+
+
+cdef inline bint put_marker(const Item* item, bint is_there, Output* out) noexcept:
+    return put_integer(out, 1, marker(item, is_there))
+
+
+cdef inline uint8_t* store_encoded(const Item* item, int64_t number, uint8_t* p) noexcept nogil:
+    """The address after an integer in its encoding (KIP-625); NULL where it does not fit its type."""
+    if not item.low <= number <= item.high:
+        return NULL
+    if item.bits == 0:
+        store_integer(p, <int>item.least, number)
+        return p + item.least
+    if item.element == PACKED:
+        return store_varint(p, zigzag(number))
+    return store_varint(p, <uint64_t>number & (~<uint64_t>0 >> (64 - item.bits)))
 
 
 cdef inline bint put_number(const Item* item, int64_t number, Output* out) noexcept:
-    """An integer that fits its type and its encoding (KIP-625)."""
-    if not item.low <= number <= item.high:
-        return False
-    if item.bits == 0:
-        return put_integer(out, <int>item.least, number)
-    if item.element == PACKED:
-        return put_zigzag(out, number)
-    return put_varint(out, <uint64_t>number & (~<uint64_t>0 >> (64 - item.bits)))
+    cdef uint8_t* p = with_room(out, out.at, ROOM)
+    return p != NULL and moved(out, store_encoded(item, number, p))
 
 
 cdef bint write_uuid(PyObject* value, uint8_t* p) noexcept:
@@ -88,54 +121,133 @@ cdef bint write_uuid(PyObject* value, uint8_t* p) noexcept:
     return number != NULL and PyLong_CheckExact(number) and uuid_bytes(number, p)
 
 
-cdef bint write_array(const Item* item, PyObject* items, Output* out) noexcept:
-    cdef Py_ssize_t at = out.at - out.start, before, count
+cdef uint8_t* write_array(const Item* item, PyObject* items, bint nullable, uint8_t* p, Output* out) noexcept:
+    """An array, after whose count there is room."""
+    cdef Py_ssize_t count
     if items == None_:
-        return item.nullable and put_length(item.count, -1, out)
+        return store_length(item.count, -1, p) if nullable else NULL
     if not PyList_CheckExact(items):
-        return False
-    if item.kind == SECTION:
-        if not put_length(item.count, 0, out):
-            return False
-        before = written(out)
-        return write_elements(item, items, out) and set_length(item.count, at, written(out) - before, out)
+        return NULL
     count = PyList_GET_SIZE(items)
-    if item.least == 0:
+    p = store_length(item.count, count, p)
+    if p == NULL:
+        return NULL
+    if item.element == INT32:
+        return write_integers(4, item, items, p, out)
+    elif item.element == INT64:
+        return write_integers(8, item, items, p, out)
+    elif item.least == 0:
         out.empty_elements += count
-    return put_length(item.count, count, out) and write_elements(item, items, out)
+    return write_elements(item, items, p, out)
 
 
-cdef inline bint write_elements(const Item* item, PyObject* items, Output* out) noexcept:
-    cdef Py_ssize_t i
-    if item.rare != NULL and item.rare.sorted_slot >= 0:
-        return write_set(item, items, out)
+cdef inline uint8_t* write_integers(int width, const Item* item, PyObject* items, uint8_t* p, Output* out) noexcept:
+    """Elements of a fixed width, for all of which room is made at once."""
+    cdef int64_t number, low = item.low, high = item.high
+    cdef Py_ssize_t i, size
+    if not is_size(PyList_GET_SIZE(items), width, 0, &size):
+        return NULL
+    p = with_room(out, p, size)
+    if p == NULL:
+        return NULL
     for i in range(PyList_GET_SIZE(items)):
-        if not write_value(item, PyList_GET_ITEM(items, i), out):
-            return False
-    return True
+        if not as_number(PyList_GET_ITEM(items, i), &number) or not low <= number <= high:
+            return NULL
+        store_integer(p, width, number)
+        p += width
+    return p
 
 
-cdef inline bint write_text(Prefix prefix, PyObject* value, Output* out) noexcept:
+cdef inline uint8_t* write_elements(const Item* item, PyObject* items, uint8_t* p, Output* out) noexcept:
+    cdef Py_ssize_t i, at = p - out.start
+    if item.rare != NULL and item.rare.sorted_slot >= 0:
+        return write_set(item, items, p, out)
+    for i in range(PyList_GET_SIZE(items)):
+        if item.element == STRUCT:
+            p = write_struct(item.form, PyList_GET_ITEM(items, i), p, out)
+        else:
+            p = write_item(item.element, item, PyList_GET_ITEM(items, i), p, out)
+        if i == 0 and p != NULL:
+            p = with_room_for_more(out, p, p - out.start - at, PyList_GET_SIZE(items) - 1)
+        if p == NULL:
+            return NULL
+    return p
+
+
+cdef inline uint8_t* with_room_for_more(Output* out, uint8_t* p, Py_ssize_t size, Py_ssize_t count) noexcept:
+    """The address after the first element, with room for more of its size, if each takes less than its object does."""
+    cdef Py_ssize_t wanted
+    if not 0 < size <= LEAST_OBJECT or not is_size(count, size, 0, &wanted):
+        return p
+    return with_room(out, p, wanted)
+
+
+cdef uint8_t* write_section(const Item* item, PyObject* items, bint nullable, uint8_t* p, Output* out) noexcept:
+    """An array of structs after the number of bytes that they take."""
+    cdef Py_ssize_t at = p - out.start, before
+    if items == None_:
+        return store_length(item.count, -1, p) if nullable else NULL
+    if not PyList_CheckExact(items):
+        return NULL
+    out.at = store_length(item.count, 0, p)
+    before = written(out)
+    if not moved(out, write_elements(item, items, out.at, out)):
+        return NULL
+    return out.at if set_length(item.count, at, written(out) - before, out) else NULL
+
+
+cdef inline uint8_t* store_text(Prefix prefix, PyObject* value, bint nullable, uint8_t* p, Output* out) noexcept:
+    """A text, for whose size there is room."""
     cdef Py_ssize_t size = 0
     cdef const char* text
+    if value == None_:
+        return store_length(prefix, -1, p) if nullable else NULL
     if not PyUnicode_CheckExact(value):
-        return False
+        return NULL
     text = utf8_of(value, &size)
     if text == NULL or not is_text_length(prefix, size):
-        return False
-    return put_length(prefix, size, out) and put_long(out, text, size)
+        return NULL
+    p = store_length(prefix, size, p)
+    return NULL if p == NULL else store_bytes(out, p, text, size)
+
+
+cdef inline uint8_t* store_blob(Prefix prefix, PyObject* value, bint nullable, uint8_t* p, Output* out) noexcept:
+    """A blob, for whose size there is room."""
+    cdef Py_ssize_t size
+    if value == None_:
+        return store_length(prefix, -1, p) if nullable else NULL
+    if not PyBytes_CheckExact(value):
+        return NULL
+    size = PyBytes_GET_SIZE(value)
+    p = store_length(prefix, size, p)
+    return NULL if p == NULL else store_bytes(out, p, PyBytes_AS_STRING(value), size)
+
+
+# The same for what writes records.
+
+cdef inline bint write_text(Prefix prefix, PyObject* value, Output* out) noexcept:
+    cdef uint8_t* p = with_room(out, out.at, ROOM)
+    return p != NULL and moved(out, store_text(prefix, value, False, p, out))
 
 
 cdef inline bint write_blob(Prefix prefix, PyObject* value, Output* out) noexcept:
-    cdef Py_ssize_t size
-    if not PyBytes_CheckExact(value):
-        return False
-    size = PyBytes_GET_SIZE(value)
-    return put_length(prefix, size, out) and put_long(out, PyBytes_AS_STRING(value), size)
+    cdef uint8_t* p = with_room(out, out.at, ROOM)
+    return p != NULL and moved(out, store_blob(prefix, value, False, p, out))
 
 
-cdef bint write_tag_section(const Form* form, PyObject* instance, Output* out) noexcept:
+cdef inline uint8_t* write_tag_section(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
     """The tagged fields that are not at their defaults and the unknown ones, merged in the order of their tags."""
+    if form.tagged_count == 0 and slot_of(instance, form.unknown_slot)[0] == None_:
+        p = with_room(out, p, 1)
+        if p == NULL:
+            return NULL
+        p[0] = 0
+        return p + 1
+    out.at = p
+    return out.at if put_tagged_fields(form, instance, out) else NULL
+
+
+cdef bint put_tagged_fields(const Form* form, PyObject* instance, Output* out) noexcept:
     cdef PyObject* unknown = slot_of(instance, form.unknown_slot)[0]
     cdef Unknown* others = NULL
     cdef Py_ssize_t other_count = 0
@@ -234,7 +346,7 @@ cdef bint write_tagged_field(const Item* item, PyObject* value, Output* out) noe
         return False
     before = written(out)
     out.counts = counts and not item.lazy  # of what is compared below the bytes are needed
-    if not write_item(item, value, out):
+    if not put_item(item, value, out):
         return False
     out.counts = counts
     if item.lazy and value != None_:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import uuid
 from importlib import import_module
 from typing import Any
 
@@ -72,6 +73,17 @@ def test_kernel_alone_reads_and_writes_every_golden_message(origin: str) -> None
             assert KERNEL.encode(message) == data
             assert KERNEL.encoded_size(message) == len(data)
             native_checks.check_decode(KERNEL, cls, native_checks.damage(data, chance))
+
+
+@needs_kernel
+def test_output_grows_wherever_in_a_message_its_first_buffer_ends() -> None:
+    with native_checks.alone(KERNEL):
+        for size in range(3850, 4150):  # of 4,096 bytes
+            broker = METADATA.MetadataResponseBroker(node_id=2**31 - 1, host="h" * size, port=-5, rack="rack" * 5)
+            partition = METADATA.MetadataResponsePartition(replica_nodes=[1, 2**30, -1] * 5, isr_nodes=[2])
+            topic = METADATA.MetadataResponseTopic(name=None, topic_id=uuid.UUID(int=size), partitions=[partition] * 2)
+            message = METADATA.MetadataResponse(brokers=[broker], cluster_id="é" * 9, topics=[topic])
+            native_checks.check_encode(KERNEL, message, usual=True)
 
 
 @needs_kernel
