@@ -281,11 +281,9 @@ def records_of_batch(self):
 
 cdef PyObject* plain_records(PyObject* source) noexcept:
     """The records of a batch, a new list; NULL where they are compressed, or anything is unusual or wrong."""
-    cdef const uint8_t* p
+    cdef const uint8_t* head
     cdef PyObject* data
     cdef PyObject* limits
-    cdef PyObject* append_time = NULL
-    cdef PyObject* records
     cdef Cursor cursor
     cdef int64_t most
     if source == NULL or not PyTuple_CheckExact(source) or PyTuple_GET_SIZE(source) != SOURCE_SIZE:
@@ -293,24 +291,46 @@ cdef PyObject* plain_records(PyObject* source) noexcept:
     data, limits = PyTuple_GET_ITEM(source, SOURCE_DATA), PyTuple_GET_ITEM(source, SOURCE_LIMITS)
     if not PyBytes_CheckExact(data) or PyBytes_GET_SIZE(data) < RECORDS_AT:
         return NULL
-    p = <const uint8_t*>PyBytes_AS_STRING(data)
-    if p[ATTRIBUTES_AT + 1] & CODEC:
+    head = <const uint8_t*>PyBytes_AS_STRING(data)
+    if head[ATTRIBUTES_AT + 1] & CODEC or type_of(limits) != type_of(<PyObject*>default_limits):
         return NULL
     open_bytes(<object>data, RECORDS_AT, &cursor)
-    if type_of(limits) != type_of(<PyObject*>default_limits):
-        return NULL
     if not as_number(PyTuple_GET_ITEM(limits, LIMIT_OF_ITEMS), &most) or (left(&cursor) + 1) // 2 > most:
         return NULL
-    if p[ATTRIBUTES_AT + 1] & LOG_APPEND_TIME:
-        append_time = new_int(<int64_t>big_endian_64(p + MAX_TIMESTAMP_AT))
+    return records_after(head, &cursor)
+
+
+def records_of_section(bytes data, bytes section):
+    """The records of a batch from their decompressed bytes, with the head that the other bytes begin with.
+
+    Returns:
+        A list, or None where it cannot read them.
+    """
+    cdef PyObject* records
+    cdef Cursor cursor
+    if len(data) < RECORDS_AT:
+        return None
+    open_bytes(section, 0, &cursor)
+    records = records_after(<const uint8_t*>PyBytes_AS_STRING(<PyObject*>data), &cursor)
+    if records == NULL:
+        PyErr_Clear()
+        return None
+    return owned(records)
+
+
+cdef PyObject* records_after(const uint8_t* head, Cursor* cursor) noexcept:
+    cdef PyObject* append_time = NULL
+    cdef PyObject* records
+    if head[ATTRIBUTES_AT + 1] & LOG_APPEND_TIME:
+        append_time = new_int(<int64_t>big_endian_64(head + MAX_TIMESTAMP_AT))
         if append_time == NULL:
             return NULL
     records = read_counted(
-        <int32_t>big_endian_32(p + RECORDS_COUNT_AT),
-        <int64_t>big_endian_64(p + BASE_OFFSET_AT),
-        <int64_t>big_endian_64(p + BASE_TIMESTAMP_AT),
+        <int32_t>big_endian_32(head + RECORDS_COUNT_AT),
+        <int64_t>big_endian_64(head + BASE_OFFSET_AT),
+        <int64_t>big_endian_64(head + BASE_TIMESTAMP_AT),
         append_time,
-        &cursor,
+        cursor,
     )
     drop_if_any(append_time)
     return records

@@ -123,19 +123,19 @@ cdef PyObject* read_record(
 
 
 cdef bint read_record_into(
-    PyObject* item, int64_t base_offset, int64_t base_timestamp, PyObject* append_time, Cursor* cursor
+    PyObject* item, int64_t base_offset, int64_t base_timestamp, PyObject* append_time, Cursor* outer
 ) noexcept:
-    cdef const uint8_t* outer_end = cursor.end
+    cdef Cursor cursor = outer[0]  # of which nothing else has the address, so that it stays in registers
     cdef const uint8_t* attributes
     cdef int64_t length, delta, offset, timestamp
-    if not take_length(VARINT_PREFIX, cursor, &length) or not 0 <= length <= left(cursor):
+    if not take_length(VARINT_PREFIX, &cursor, &length) or not 0 <= length <= left(&cursor):
         return False
     cursor.end = cursor.at + length
-    if not take(cursor, 1, &attributes):
+    if not take(&cursor, 1, &attributes):
         return False
-    if not take_zigzag(cursor, 64, &delta) or not is_sum(base_timestamp, delta, &timestamp):
+    if not take_zigzag(&cursor, 64, &delta) or not is_sum(base_timestamp, delta, &timestamp):
         return False
-    if not take_zigzag(cursor, 32, &delta) or not is_sum(base_offset, delta, &offset):
+    if not take_zigzag(&cursor, 32, &delta) or not is_sum(base_offset, delta, &offset):
         return False
     slot_of(item, record_slots.timestamp)[0] = new_int(timestamp) if append_time == NULL else new_reference(append_time)
     if slot_of(item, record_slots.timestamp)[0] == NULL:
@@ -143,17 +143,17 @@ cdef bint read_record_into(
     slot_of(item, record_slots.offset)[0] = new_int(offset)
     if slot_of(item, record_slots.offset)[0] == NULL:
         return False
-    slot_of(item, record_slots.key)[0] = read_blob(VARINT_PREFIX, True, cursor)
+    slot_of(item, record_slots.key)[0] = read_blob(VARINT_PREFIX, True, &cursor)
     if slot_of(item, record_slots.key)[0] == NULL:
         return False
-    slot_of(item, record_slots.value)[0] = read_blob(VARINT_PREFIX, True, cursor)
+    slot_of(item, record_slots.value)[0] = read_blob(VARINT_PREFIX, True, &cursor)
     if slot_of(item, record_slots.value)[0] == NULL:
         return False
-    slot_of(item, record_slots.headers)[0] = read_headers(cursor)
-    if slot_of(item, record_slots.headers)[0] == NULL or cursor.at != cursor.end:
+    if not take_length(VARINT_PREFIX, &cursor, &length):
         return False
-    cursor.end = outer_end
-    return True
+    outer.at = cursor.end
+    slot_of(item, record_slots.headers)[0] = read_headers(length, cursor)
+    return slot_of(item, record_slots.headers)[0] != NULL
 
 
 cdef inline bint is_sum(int64_t base, int64_t delta, int64_t* total) noexcept nogil:
@@ -162,25 +162,28 @@ cdef inline bint is_sum(int64_t base, int64_t delta, int64_t* total) noexcept no
     return (base ^ total[0]) & (delta ^ total[0]) >= 0
 
 
-cdef PyObject* read_headers(Cursor* cursor) noexcept:
-    """Headers as a list of pairs."""
-    cdef int64_t count
+cdef inline PyObject* read_headers(int64_t count, Cursor cursor) noexcept:
+    """Headers up to the cursor's end, as a list of pairs."""
+    if count == 0:
+        return PyList_New(0) if cursor.at == cursor.end else NULL
+    return read_some_headers(count, cursor)
+
+
+cdef PyObject* read_some_headers(int64_t count, Cursor cursor) noexcept:
     cdef PyObject** headers
     cdef PyObject* key
     cdef Py_ssize_t i
-    if not take_length(VARINT_PREFIX, cursor, &count) or count < 0 or not can_hold(cursor, count, 2):  # two sizes each
+    if count < 0 or not can_hold(&cursor, count, 2):  # two sizes each
         return NULL
-    if count == 0:
-        return PyList_New(0)
     headers = <PyObject**>uncleared(count, sizeof(PyObject*))
     if headers == NULL:
         return NULL
     for i in range(count):
-        key = read_text(VARINT_PREFIX, False, cursor)
-        headers[i] = new_pair(key, read_blob(VARINT_PREFIX, True, cursor)) if key != NULL else NULL
+        key = read_text(VARINT_PREFIX, False, &cursor)
+        headers[i] = new_pair(key, read_blob(VARINT_PREFIX, True, &cursor)) if key != NULL else NULL
         if headers[i] == NULL:
             return abandon_elements(headers, i)
-    return list_of(headers, count)
+    return list_of(headers, count) if cursor.at == cursor.end else abandon_elements(headers, count)
 
 
 cdef PyObject* new_pair(PyObject* key, PyObject* value) noexcept:

@@ -17,7 +17,7 @@ from kipwire.messages import Message
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FunctionType, ModuleType
+    from types import ModuleType
     from typing import Any, TypeVar
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -55,7 +55,7 @@ def _replace_methods(kernel: ModuleType) -> None:
         setattr(Message, name, classmethod(function) if name in ("decode", "read") else function)
 
 
-def _in_place_of(method: FunctionType, function: Any) -> Any:
+def _in_place_of(method: Callable[..., Any], function: Any) -> Any:
     """The kernel's function, which looks like the one that it replaces."""
     function.__doc__ = method.__doc__
     function.__module__, function.__qualname__ = method.__module__, method.__qualname__

@@ -121,6 +121,10 @@ def records_of(source: Source) -> list[Record]:
     """
     section = section_of(source)
     data, location, _ = source
+    if native.kernel is not None:
+        found: list[Record] | None = native.kernel.records_of_section(data, section)
+        if found is not None:
+            return found
     base_offset, attributes, base_timestamp, max_timestamp, count = _unpack_of_records(data)
     try:
         records = read_section(section, base_offset, base_timestamp)
