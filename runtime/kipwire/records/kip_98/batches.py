@@ -34,7 +34,7 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
     header, messages = decoded.header, [found.message for found in decoded.found]
     crc, attributes = _format.crc_and_attributes.unpack_from(data, _format.crc)
     batch = new(RecordBatch)
-    batch._section = None
+    batch._source, batch._decode, batch._section = records, list, None
     batch._base_offset = header.offset
     batch.position = location[1]
     batch.size = len(data)
