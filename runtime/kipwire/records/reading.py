@@ -115,15 +115,13 @@ def batches_in(
     while end - start >= SIZE_END:
         location = number, start, file
         head = take(start, _HEAD_SIZE)
-        if len(head) < _HEAD_SIZE:
-            _, size, _, _ = _unpack_head(head.ljust(_HEAD_SIZE, b"\0"))
-            if size >= _SMALLEST:
-                return
-        else:
-            _, size, _, magic = _unpack_head(head)
+        is_whole = len(head) == _HEAD_SIZE
+        _, size, _, magic = _unpack_head(head if is_whole else head.ljust(_HEAD_SIZE, b"\0"))
         if size < _SMALLEST:
             reason = f"a batch cannot have {size} bytes; the smallest has {_SMALLEST}"
             raise error_at(location, 2, forms[2].size_name, SIZE, reason)
+        if not is_whole:
+            return
         if not 0 <= magic <= 2:
             raise error_at(location, magic, "magic", MAGIC, f"unknown message format {magic}; known are 0, 1 and 2")
         form = forms[magic]
