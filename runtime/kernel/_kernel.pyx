@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The compiled kernel: reads and writes the messages of every generated class by the plan of its fields.
 
-`kipwire.native` puts four of its functions in the place of the methods of `Message`; those for records are called by
+`kipwire.native` puts four of its functions in the place of the methods of `Message`, and others in that of functions of
 `kipwire.records`. Where it fails it does not ask why: Python then does all of it again, and either raises the error
 with its place or knows what to do with an unusual value. So the kernel decides nothing but the good path, where its
 values and bytes are those of the generated code.
@@ -63,6 +63,8 @@ include "writing.pxi"
 include "computed_writing.pxi"
 include "copying.pxi"
 include "records.pxi"
+include "batches.pxi"
+include "batch_writing.pxi"
 include "columns.pxi"
 include "column_memory.pxi"
 include "column_reading.pxi"

@@ -319,13 +319,13 @@ cdef Py_ssize_t fill_rows(
         return ALL_GOOD
     for row in range(count):
         at = first + row
+        start, end = offset_at(offsets, large, at), offset_at(offsets, large, at + 1)
+        if not 0 <= start <= end <= content.len:
+            return BAD_OFFSETS
         if validity != NULL and not validity[at >> 3] >> (at & 7) & 1:
             if not set_null(root, row):
                 return ALL_GOOD
             continue
-        start, end = offset_at(offsets, large, at), offset_at(offsets, large, at + 1)
-        if not 0 <= start <= end <= content.len:
-            return BAD_OFFSETS
         root.rows.call.done += end - start
         open_cursor(&cursor, <const uint8_t*>content.buf + start, <const uint8_t*>content.buf + end)
         if fill_struct(root.fields, row, &cursor) and cursor.at == cursor.end:

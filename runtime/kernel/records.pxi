@@ -44,7 +44,7 @@ def read_records(bytes data, base_offset, base_timestamp):
     records = []
     was_collecting = pause_collector()
     while left(&cursor):
-        record = read_record(first_offset, first_timestamp, &cursor)
+        record = read_record(first_offset, first_timestamp, NULL, &cursor)
         failed = record == NULL or PyList_Append(<PyObject*>records, record) < 0
         drop_if_any(record)
         if failed:
@@ -53,6 +53,33 @@ def read_records(bytes data, base_offset, base_timestamp):
             break
     resume_collector(was_collecting)
     return records
+
+
+cdef PyObject* read_counted(
+    int64_t count, int64_t base_offset, int64_t base_timestamp, PyObject* append_time, Cursor* cursor
+) noexcept:
+    """A list of as many records, up to the end; with the timestamp of their append where there is one."""
+    cdef PyObject** records
+    cdef PyObject* found = NULL
+    cdef Py_ssize_t i
+    cdef bint was_collecting
+    if not 0 <= count <= left(cursor) // LEAST_RECORD:
+        return NULL
+    if count == 0:
+        return PyList_New(0) if left(cursor) == 0 else NULL
+    records = <PyObject**>uncleared(count, sizeof(PyObject*))
+    if records == NULL:
+        return NULL
+    was_collecting = pause_collector()
+    for i in range(count):
+        records[i] = read_record(base_offset, base_timestamp, append_time, cursor)
+        if records[i] == NULL:
+            found = abandon_elements(records, i)
+            break
+    else:
+        found = list_of(records, count) if left(cursor) == 0 else abandon_elements(records, count)
+    resume_collector(was_collecting)
+    return found
 
 
 def has_more_items(bytes data, int64_t most):
@@ -85,47 +112,48 @@ def has_more_items(bytes data, int64_t most):
     return False
 
 
-cdef PyObject* read_record(int64_t base_offset, int64_t base_timestamp, Cursor* cursor) noexcept:
+cdef PyObject* read_record(
+    int64_t base_offset, int64_t base_timestamp, PyObject* append_time, Cursor* cursor
+) noexcept:
     cdef PyObject* item = new_instance(record_slots.type, 0)
-    if item == NULL or not read_record_into(item, base_offset, base_timestamp, cursor):
+    if item == NULL or not read_record_into(item, base_offset, base_timestamp, append_time, cursor):
         drop_if_any(item)
         return NULL
     return item
 
 
-cdef bint read_record_into(PyObject* item, int64_t base_offset, int64_t base_timestamp, Cursor* cursor) noexcept:
-    cdef const uint8_t* outer_end = cursor.end
+cdef bint read_record_into(
+    PyObject* item, int64_t base_offset, int64_t base_timestamp, PyObject* append_time, Cursor* outer
+) noexcept:
+    cdef Cursor cursor = outer[0]  # of which nothing else has the address, so that it stays in registers
     cdef const uint8_t* attributes
-    cdef int64_t length, number
-    if not take_length(VARINT_PREFIX, cursor, &length) or not 0 <= length <= left(cursor):
+    cdef int64_t length, delta, offset, timestamp
+    if not take_length(VARINT_PREFIX, &cursor, &length) or not 0 <= length <= left(&cursor):
         return False
     cursor.end = cursor.at + length
-    if not take(cursor, 1, &attributes):
+    if not take(&cursor, 1, &attributes):
         return False
-    if not take_zigzag(cursor, 64, &number) or not take_sum(item, record_slots.timestamp, base_timestamp, number):
+    if not take_zigzag(&cursor, 64, &delta) or not is_sum(base_timestamp, delta, &timestamp):
         return False
-    if not take_zigzag(cursor, 32, &number) or not take_sum(item, record_slots.offset, base_offset, number):
+    if not take_zigzag(&cursor, 32, &delta) or not is_sum(base_offset, delta, &offset):
         return False
-    slot_of(item, record_slots.key)[0] = read_blob(VARINT_PREFIX, True, cursor)
+    slot_of(item, record_slots.timestamp)[0] = new_int(timestamp) if append_time == NULL else new_reference(append_time)
+    if slot_of(item, record_slots.timestamp)[0] == NULL:
+        return False
+    slot_of(item, record_slots.offset)[0] = new_int(offset)
+    if slot_of(item, record_slots.offset)[0] == NULL:
+        return False
+    slot_of(item, record_slots.key)[0] = read_blob(VARINT_PREFIX, True, &cursor)
     if slot_of(item, record_slots.key)[0] == NULL:
         return False
-    slot_of(item, record_slots.value)[0] = read_blob(VARINT_PREFIX, True, cursor)
+    slot_of(item, record_slots.value)[0] = read_blob(VARINT_PREFIX, True, &cursor)
     if slot_of(item, record_slots.value)[0] == NULL:
         return False
-    slot_of(item, record_slots.headers)[0] = read_headers(cursor)
-    if slot_of(item, record_slots.headers)[0] == NULL or cursor.at != cursor.end:
+    if not take_length(VARINT_PREFIX, &cursor, &length):
         return False
-    cursor.end = outer_end
-    return True
-
-
-cdef inline bint take_sum(PyObject* item, Py_ssize_t slot, int64_t base, int64_t delta) noexcept:
-    """Set an attribute to a sum. Whether it has no more than 64 bits."""
-    cdef int64_t total
-    if not is_sum(base, delta, &total):
-        return False
-    slot_of(item, slot)[0] = new_int(total)
-    return slot_of(item, slot)[0] != NULL
+    outer.at = cursor.end
+    slot_of(item, record_slots.headers)[0] = read_headers(length, cursor)
+    return slot_of(item, record_slots.headers)[0] != NULL
 
 
 cdef inline bint is_sum(int64_t base, int64_t delta, int64_t* total) noexcept nogil:
@@ -134,25 +162,28 @@ cdef inline bint is_sum(int64_t base, int64_t delta, int64_t* total) noexcept no
     return (base ^ total[0]) & (delta ^ total[0]) >= 0
 
 
-cdef PyObject* read_headers(Cursor* cursor) noexcept:
-    """Headers as a list of pairs."""
-    cdef int64_t count
+cdef inline PyObject* read_headers(int64_t count, Cursor cursor) noexcept:
+    """Headers up to the cursor's end, as a list of pairs."""
+    if count == 0:
+        return PyList_New(0) if cursor.at == cursor.end else NULL
+    return read_some_headers(count, cursor)
+
+
+cdef PyObject* read_some_headers(int64_t count, Cursor cursor) noexcept:
     cdef PyObject** headers
     cdef PyObject* key
     cdef Py_ssize_t i
-    if not take_length(VARINT_PREFIX, cursor, &count) or count < 0 or not can_hold(cursor, count, 2):  # two sizes each
+    if count < 0 or not can_hold(&cursor, count, 2):  # two sizes each
         return NULL
-    if count == 0:
-        return PyList_New(0)
     headers = <PyObject**>uncleared(count, sizeof(PyObject*))
     if headers == NULL:
         return NULL
     for i in range(count):
-        key = read_text(VARINT_PREFIX, False, cursor)
-        headers[i] = new_pair(key, read_blob(VARINT_PREFIX, True, cursor)) if key != NULL else NULL
+        key = read_text(VARINT_PREFIX, False, &cursor)
+        headers[i] = new_pair(key, read_blob(VARINT_PREFIX, True, &cursor)) if key != NULL else NULL
         if headers[i] == NULL:
             return abandon_elements(headers, i)
-    return list_of(headers, count)
+    return list_of(headers, count) if cursor.at == cursor.end else abandon_elements(headers, count)
 
 
 cdef PyObject* new_pair(PyObject* key, PyObject* value) noexcept:
@@ -212,8 +243,11 @@ cdef inline bint delta_of(PyObject* item, Py_ssize_t slot, int64_t base, int64_t
     """How far an attribute is from its base. Whether that has no more than 64 bits."""
     cdef PyObject* value = slot_of(item, slot)[0]
     cdef int64_t number
-    if value == NULL or not as_number(value, &number):
-        return False
+    return value != NULL and as_number(value, &number) and is_difference(number, base, delta)
+
+
+cdef inline bint is_difference(int64_t number, int64_t base, int64_t* delta) noexcept nogil:
+    """Subtract. Whether the difference has no more than 64 bits."""
     delta[0] = <int64_t>(<uint64_t>number - <uint64_t>base)
     return (number ^ base) & (number ^ delta[0]) >= 0
 

@@ -1,10 +1,10 @@
 """Types of the compiled kernel, whose sources are in runtime/kernel; see `kipwire.native`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from kipwire.messages import Message
-from kipwire.records import Record
+from kipwire.records import Record, RecordBatch
 
 M = TypeVar("M", bound=Message)
 
@@ -58,6 +58,32 @@ class Projector:
     def read(self, data: bytes, offset: int) -> tuple[tuple[Any, ...], int] | None: ...
     def replace(self, data: bytes, values: list[Any], offset: int, whole: bool) -> bytes | None: ...
 
+def replacement(name: str, function: Callable[..., Any]) -> Callable[..., Any]: ...
+def learn_batches(
+    cls: type[RecordBatch],
+    *,
+    codecs: tuple[str, ...],
+    timestamp_types: tuple[str, ...],
+    limits: tuple[int, int],
+    compress: Callable[..., bytes],
+    batches_from: Callable[..., Iterator[RecordBatch]],
+    records_of: Callable[[Any], list[Record]],
+    section_of: Callable[[Any], bytes],
+) -> None: ...
+def read_batches(
+    data: bytes | bytearray | memoryview,
+    *,
+    magic_2: str = "kafka",
+    check_crcs: bool = True,
+    max_decompressed_size: int = ...,
+    max_items: int = ...,
+) -> Iterator[RecordBatch]: ...
+def read_batch(
+    data: bytes, location: tuple[int, int, str | None], limits: tuple[int, int], check_crcs: bool
+) -> RecordBatch | None: ...
+def records_of_section(data: bytes, section: bytes) -> list[Record] | None: ...
+def records_of_batch(self: RecordBatch) -> list[Record]: ...
+def write_batch(records: Iterable[Record], **arguments: Any) -> bytes: ...
 def read_records(data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None: ...
 def has_more_items(data: bytes, most: int) -> bool: ...
 def write_records(records: list[Record], base_offset: int, base_timestamp: int) -> bytes | None: ...

@@ -16,7 +16,11 @@ from kipwire.messages import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
+    from typing import Any, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 in_use: bool
 """Whether messages are read and written by the kernel."""
@@ -47,11 +51,28 @@ PYTHON_METHODS = {
 def _replace_methods(kernel: ModuleType) -> None:
     kernel.fall_back_on(**PYTHON_METHODS)
     for name, method in PYTHON_METHODS.items():
-        function = getattr(kernel, name)
-        function.__doc__ = method.__doc__
-        function.__qualname__ = method.__qualname__
-        function.__wrapped__ = method  # what `help` and `inspect` take the signature from
+        function = _in_place_of(method, getattr(kernel, name))
         setattr(Message, name, classmethod(function) if name in ("decode", "read") else function)
+
+
+def _in_place_of(method: Callable[..., Any], function: Any) -> Any:
+    """The kernel's function, which looks like the one that it replaces."""
+    function.__doc__ = method.__doc__
+    function.__module__, function.__qualname__ = method.__module__, method.__qualname__
+    function.__wrapped__ = method  # what `help` and `inspect` take the signature from
+    return function
+
+
+def compiled(name: str) -> Callable[[F], F]:
+    """What puts the kernel's function of this name in the place of the decorated one, if the kernel is in use.
+
+    The kernel calls the decorated one with the same arguments where it fails.
+    """
+
+    def replaced(function: F) -> F:
+        return function if kernel is None else _in_place_of(function, kernel.replacement(name, function))
+
+    return replaced
 
 
 kernel, reason = _load()

@@ -212,6 +212,19 @@ def test_damaged_messages_are_refused(way: str, monkeypatch: pytest.MonkeyPatch)
         columns.decode(EMPTY, views)
 
 
+@pytest.mark.parametrize("way", ["kernel", "python"])
+@pytest.mark.parametrize("mode", ["strict", "null"])
+def test_offsets_count_where_nothing_is_read_by_them(way: str, mode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of null rows, and those after a broken message."""
+    if way == "python":
+        monkeypatch.setattr(native, "in_use", False)
+    content, nothing, two_valid = pa.py_buffer(b"\xff" * 5), pa.py_buffer(b"\x00"), pa.py_buffer(b"\x05")
+    for offsets, validity in (([0, 5, 3, 5], nothing), ([0, 0, 2**30, 0], two_valid), ([0, 5, 2, 5], None)):
+        forged = pa.Array.from_buffers(pa.binary(), 3, [validity, pa.array(offsets, pa.int32()).buffers()[1], content])
+        with pytest.raises(columns.ColumnError, match="the array of messages is damaged: "):
+            columns.decode(HeartbeatRequest, forged, mode=mode)
+
+
 def test_types_that_have_other_arrays_in_them_are_refused() -> None:
     data = pa.array([b"", b""])
     for messages in (data.dictionary_encode(), pa.RunEndEncodedArray.from_arrays([2], [b""])):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from kipwire import DecodeError, columns, native
 from kipwire.columns.python_records import PythonRecords
 from kipwire.records import Record, RecordBatch, read_batches, read_segment, write_batch, write_message_set
+from kipwire.records.kip_98 import write_set
 from kipwire.records.sections import write_section
 from tests.support import native_checks, record_column_checks
 from tests.support.golden_data import lines
@@ -256,3 +257,11 @@ def test_threads_that_share_columns_cannot_spoil_them() -> None:
     assert all(added)
     assert table.count == count * len(added)
     assert [parts[0] for parts in table.take()] == [count * len(added)] * len(columns.RECORD_SCHEMA)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_sets_of_the_kip_98_draft_have_their_records_in_columns(codec: Any) -> None:
+    records = [Record(offset=1, timestamp=2, key=b"k", value=b"v"), Record(offset=4, timestamp=3)]
+    data = write_set(records, compression=codec)
+    batches = [*read_batches(data, magic_2="kip-98 draft"), *read_batches(write_batch(records))]
+    assert columns.decode_records(batches).to_pylist() == [*rows_of(0, records), *rows_of(1, records)]

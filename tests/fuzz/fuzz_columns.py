@@ -137,9 +137,10 @@ def main() -> int:
     options = parser.parse_args()
     faulthandler.enable()
     sys.modules["kipwire._kernel"] = fuzz_native.load(options.folder)
-    inputs, differences, end = 0, 0, time.monotonic() + options.seconds
+    inputs, differences, end = 0, 0, 0.0
     try:
         for _ in TARGETS[options.target](random.Random(options.seed)):
+            end = end or time.monotonic() + options.seconds  # once what it begins with is there
             inputs += 1
             if time.monotonic() >= end:
                 break

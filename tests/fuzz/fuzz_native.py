@@ -17,7 +17,7 @@ from kipwire.records import Record
 from tests.fuzz import fuzzing
 from tests.fuzz.fuzzing import load as load
 from tests.fuzz.fuzzing import seeds as seeds
-from tests.support import native_checks, projection_checks
+from tests.support import batch_checks, native_checks, projection_checks
 from tests.support.defaults import of_defaults
 from tests.support.size_damage import tampered
 
@@ -77,6 +77,14 @@ def layouts(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
             yield
 
 
+def _check_batch(kernel: ModuleType, some: list[Record], chance: random.Random) -> None:
+    some.sort(key=lambda record: record.offset)
+    batch = batch_checks.check_write(kernel, some, batch_checks.random_arguments(some, chance))
+    if batch is not None:
+        batches = [batch_checks.damaged_batch(batch, chance) for _ in range(chance.randrange(1, 4))]
+        batch_checks.check_read(kernel, b"".join(batches), **batch_checks.random_options(chance))
+
+
 def _check_spoilt(kernel: ModuleType, message: Message, chance: random.Random) -> None:
     for _ in range(3):
         spoilt = copy.deepcopy(message)
@@ -104,6 +112,8 @@ def records(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
             spoilt = copy.deepcopy(some)
             native_checks.spoil_records(spoilt, chance)
             native_checks.check_write_records(kernel, spoilt, 0, 0)
+            batch_checks.check_write(kernel, spoilt, {})
+        _check_batch(kernel, some, chance)
         yield
 
 

@@ -57,4 +57,4 @@ def test_checks_do_not_take_a_crash_for_an_error_of_kipwire(error: type[Exceptio
         raise error
 
     with pytest.raises(error):
-        native_checks._result(crash)
+        native_checks.result(crash)

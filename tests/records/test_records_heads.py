@@ -54,6 +54,30 @@ def test_fields_of_record_batches_are_where_the_specs_say() -> None:
     assert found["records"].start == heads.RECORDS
 
 
+def test_heads_of_record_batches_are_what_the_specs_say() -> None:
+    batch = RecordBatch(
+        base_offset=1,
+        partition_leader_epoch=2,
+        compression_type=3,
+        last_offset_delta=4,
+        base_timestamp=5,
+        max_timestamp=6,
+        producer_id=7,
+        producer_epoch=8,
+        base_sequence=9,
+        records_count=10,
+        records=b"some",
+    )
+    data, found = batch.encode(), fields(batch)
+    positions = {piece.start: piece.value for path, piece in found.items() if "." not in path and path != "records"}
+    expected = [positions[start] for start in sorted(positions)]
+    assert list(heads.BATCH.unpack_from(data)) == expected
+    assert heads.BATCH.size == heads.RECORDS == len(data) - len(b"some")
+    assert heads.BATCH_START.size == heads.FORMATS[2].attributes
+    assert heads.BATCH_START.pack(*expected[:5]) + heads.COVERED.pack(*expected[5:]) == data[: heads.RECORDS]
+    assert heads.OF_RECORDS.unpack_from(data) == (1, 3, 5, 6, 10)
+
+
 @pytest.mark.parametrize("message", SMALLEST, ids=lambda message: f"magic {message.VERSION}")
 def test_checksum_and_attributes_are_read_from_their_fields(message: Message) -> None:
     found, form = fields(message), heads.FORMATS[message.VERSION]

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from kipwire import KipwireError, Message, Struct, native
-from kipwire.records import Record, sections
+from kipwire.records import Record, plain_sections, sections
 from kipwire.records.checks import ordered_records
 
 PYTHON = native.PYTHON_METHODS
@@ -42,12 +42,12 @@ def check_decode(kernel: ModuleType, cls: type[Message], data: bytes) -> Message
 
     The kernel must be `alone`.
     """
-    expected = _result(PYTHON["decode"], cls, data)
-    found = _result(kernel.decode, cls, data)
+    expected = result(PYTHON["decode"], cls, data)
+    found = result(kernel.decode, cls, data)
     _expect_same(found, expected, f"{cls.NAME} v{cls.VERSION}: {data.hex()}")
     before, after = b"\x01" * 3, b"\x00\x01"
-    expected_read = _result(PYTHON["read"], cls, before + data + after, 3)
-    found_read = _result(kernel.read, cls, before + data + after, 3)
+    expected_read = result(PYTHON["read"], cls, before + data + after, 3)
+    found_read = result(kernel.read, cls, before + data + after, 3)
     _expect_same(found_read, expected_read, f"read {cls.NAME} v{cls.VERSION}: {data.hex()}")
     return found if isinstance(found, Message) else None
 
@@ -61,10 +61,10 @@ def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
         usual: whether all values have exactly the types of their attributes; then the kernel must serve them.
     """
     before = content(message)
-    data, size = _result(kernel.encode, message), _result(kernel.encoded_size, message)
+    data, size = result(kernel.encode, message), result(kernel.encoded_size, message)
     assert content(message) == before
     assert (data is None) == (size is None)
-    expected = _result(PYTHON["encode"], message)
+    expected = result(PYTHON["encode"], message)
     if data is None:
         assert not usual or expected is None, f"the kernel gave up on {message!r}"
         return
@@ -76,8 +76,10 @@ def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
 def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None:
     """What are records for one are the same for the other, unless numbers have more than 64 bits. Returns them."""
     found: list[Record] | None = kernel.read_records(data, base_offset, base_timestamp)
-    with _without_kernel():
-        expected = _result(sections.read_section, data, base_offset, base_timestamp)
+    with without_kernel():
+        expected = result(sections.read_by_classes, data, base_offset, base_timestamp)
+    plain = plain_sections.read_plainly(data, base_offset, base_timestamp)
+    assert content_of(plain) == content_of(expected), data.hex()
     if found is None:
         assert expected is None or any(
             not -(2**63) <= number < 2**63
@@ -85,7 +87,7 @@ def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_t
             for number in (base_offset, base_timestamp, one.offset, one.timestamp)
         ), data.hex()
     else:
-        assert [_slots(one) for one in found] == [_slots(one) for one in expected], data.hex()
+        assert content_of(found) == content_of(expected), data.hex()
     return found
 
 
@@ -93,14 +95,17 @@ def check_write_records(
     kernel: ModuleType, records: list[Record], base_offset: int, base_timestamp: int
 ) -> bytes | None:
     """What the kernel writes is what Python writes, and what it says of their order is so. Returns what it wrote."""
-    before = [_slots(one) for one in records]
+    before = [slots(one) for one in records]
     found: bytes | None = kernel.write_records(records, base_offset, base_timestamp)
-    with _without_kernel():
+    with without_kernel():
         # Callers have looked at the types of what they hand over.
-        expected = _result(sections.write_section, records, base_offset, base_timestamp, errors=ODD_ERRORS)
-        ordered = _result(ordered_records, records, 2, errors=ODD_ERRORS)
-    assert [_slots(one) for one in records] == before
+        expected = result(sections.write_by_classes, records, base_offset, base_timestamp, errors=ODD_ERRORS)
+        plain = plain_sections.write_plainly(records, base_offset, base_timestamp)
+        ordered = result(ordered_records, records, 2, errors=ODD_ERRORS)
+    assert [slots(one) for one in records] == before
     assert found is None or (type(found) is bytes and found == expected), f"{records!r}"
+    assert plain is None or (type(plain) is bytes and plain == expected), f"{records!r}"
+    assert plain is not None or found is None, f"{records!r}"
     assert ordered == records or not kernel.are_in_order(records), f"{records!r}"
     return found
 
@@ -123,7 +128,7 @@ def spoil_records(records: list[Record], chance: random.Random) -> None:
 
 
 @contextmanager
-def _without_kernel() -> Iterator[None]:
+def without_kernel() -> Iterator[None]:
     kernel, native.kernel = native.kernel, None
     try:
         yield
@@ -131,7 +136,12 @@ def _without_kernel() -> Iterator[None]:
         native.kernel = kernel
 
 
-def _slots(record: object) -> object:
+def content_of(records: list[Record] | None) -> object:
+    """All that is in records, for comparing; None for none."""
+    return None if records is None else [slots(one) for one in records]
+
+
+def slots(record: object) -> object:
     """All that is in a record, each with its very type; the value itself if it is none."""
     if not isinstance(record, Record):
         return content(record)
@@ -226,7 +236,7 @@ ODD: tuple[Any, ...] = (
 ODD_ERRORS = (AttributeError, TypeError, ValueError)
 
 
-def _result(function: Callable[..., Any], *arguments: object, errors: tuple[type[Exception], ...] = ()) -> Any:
+def result(function: Callable[..., Any], *arguments: object, errors: tuple[type[Exception], ...] = ()) -> Any:
     """What the function returns; None if the kernel does not serve it, or raises one of kipwire's errors.
 
     Any other is a defect, unless it is one of `errors`.

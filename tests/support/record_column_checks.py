@@ -31,7 +31,7 @@ def check_records(way: Any, batches: Iterable[RecordBatch]) -> int:
     broken = 0
     for number, batch in enumerate(batches):
         try:
-            records = batch._decode()
+            records = batch._decode(batch._source)
         except DecodeError as error:
             broken += 1
             assert _error_of(filled, number, batch) == (DecodeError, str(error))

@@ -31,6 +31,7 @@ from kipwire.columns.arrow_types import StructColumns, columns_of
 from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError
 from kipwire.columns.inputs import Messages, Rows, as_messages, as_rows, split
 from kipwire.columns.records import RECORD_SCHEMA, RecordColumns, decode_records
+from kipwire.columns.soundness import expect_sound
 from kipwire.errors import DecodeError
 from kipwire.messages import Message
 
@@ -142,6 +143,7 @@ def explain(cls: type[Message], data: Messages, rows: pa.StructArray | pa.Chunke
         ColumnError: there are not as many rows as messages.
     """
     messages = as_messages(data)
+    expect_sound(messages, "messages", values=True)
     if len(messages) != len(rows):
         raise ColumnError(f"{len(rows)} rows do not come from {len(messages)} messages")
     texts: list[str | None] = [None] * len(rows)
@@ -179,6 +181,7 @@ def _kernel_for(cls: type[Message]) -> ModuleType | None:
 def _read(cls: type[Message], struct: StructColumns, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
     kernel = _kernel_for(cls)
     if kernel is None:
+        expect_sound(messages, "messages", values=True)
         return python_engine.read(cls, struct, messages, first, strict=strict)
     broken, rows = kernel.read(cls, struct, messages, strict=strict)
     if broken >= 0:

@@ -46,7 +46,7 @@ def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.A
 
 
 def as_messages(data: Messages) -> pa.Array | pa.ChunkedArray:
-    """Messages as an array, or chunks, of type `binary` or `large_binary`, which are sound.
+    """Messages as an array, or chunks, of type `binary` or `large_binary`; who reads them looks at their offsets.
 
     Raises:
         ColumnError: they are something else than bytes, or damaged.
@@ -57,10 +57,11 @@ def as_messages(data: Messages) -> pa.Array | pa.ChunkedArray:
             return pa.array(data, pa.large_binary())
         except (pa.ArrowException, TypeError) as error:
             raise ColumnError(f"messages must be an Arrow array or a list of bytes: {error}") from error
-    expect_sound(given, "messages", values=True)
-    expect_few(given)
     types = pa.types
-    if types.is_binary(given.type) or types.is_large_binary(given.type):
+    is_usual = types.is_binary(given.type) or types.is_large_binary(given.type)
+    expect_sound(given, "messages", values=not is_usual)
+    expect_few(given)
+    if is_usual:
         return given
     if types.is_binary_view(given.type) or types.is_fixed_size_binary(given.type) or given.type == pa.null():
         with arrow_errors_of("messages"):

@@ -28,6 +28,8 @@ def read(
 ) -> tuple[int, pa.StructArray | None]:
     """The number of the broken message that reading stopped at, if it is strict, and None; or -1 and the rows.
 
+    The kernel looks at each offset as it gets there; so where it does not get to the last one, Arrow looks at all.
+
     Raises:
         ColumnError: a column would outgrow its offsets, or the array of messages is damaged.
     """
@@ -41,9 +43,13 @@ def read(
             cls, _names(struct), buffers, large, messages.offset, len(messages), strict
         )
     except OverflowError:
+        expect_sound(messages, "messages", values=True)
         raise too_much() from None
     except ValueError as error:
+        expect_sound(messages, "messages", values=True)
         raise ColumnError(f"the array of messages is damaged: {error}") from error
+    if failed >= 0:
+        expect_sound(messages, "messages", values=True)
     return failed, None if parts is None else array_of(struct.type, parts)
 
 

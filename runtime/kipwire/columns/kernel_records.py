@@ -38,7 +38,7 @@ class KernelRecords:
         """
         assert batch._section is not None and batch.records_count is not None
         append_time = batch.max_timestamp if batch.timestamp_type == "LogAppendTime" else None
-        section = batch._section()
+        section = batch._section(batch._source)
         try:
             is_good = self.table.add(
                 number, section, batch.records_count, batch.base_offset, batch.base_timestamp, append_time
@@ -46,7 +46,7 @@ class KernelRecords:
         except OverflowError:
             raise too_much() from None
         if not is_good:
-            batch._decode()  # which says what is wrong
+            batch._decode(batch._source)  # which says what is wrong
             raise too_large_a_number(batch)
 
     def take(self, schema: pa.Schema) -> pa.RecordBatch:

@@ -38,7 +38,7 @@ class PythonRecords:
             ColumnError: a number has more than 64 bits.
         """
         with no_garbage_collection():
-            records = batch._decode()
+            records = batch._decode(batch._source)
             if any(record.offset not in _INT64 or record.timestamp not in _INT64 for record in records):
                 raise too_large_a_number(batch)
             self.columns["batch"].extend([number] * len(records))

@@ -17,8 +17,17 @@ have theirs where magic 1 has it, and headers between key and value if `HAS_HEAD
 HAS_HEADERS = 0x10
 """In the attributes of an entry of KIP-82."""
 
+_START, _COVERED = "qiibI", "hiqqqhii"
+BATCH_START = Packer(f">{_START}")
+"""Of magic 2, as are these, what no checksum covers: base offset, length, partition leader epoch, magic, checksum."""
+COVERED = Packer(f">{_COVERED}")
+"""What follows: attributes, delta of the last offset, base timestamp, highest timestamp, producer id and epoch, base
+sequence, count of records."""
+BATCH = Packer(f">{_START}{_COVERED}")
+"""All of the head."""
+OF_RECORDS = Packer(">q13xh4xqq14xi")
+"""Of the head, what the records need: base offset, attributes, base timestamp, highest timestamp, count of records."""
 LAST_OFFSET_DELTA = 23
-"""Of magic 2, as are these."""
 RECORDS_COUNT = 57
 RECORDS = 61
 

@@ -19,23 +19,16 @@ MAX_ITEMS = 2**20
 smallest headers."""
 
 
-class Location:
-    """A batch in its buffer or file."""
+Location = tuple[int, int, str | None]
+"""A batch in its buffer or file: the number of batches before it, its first byte, and the name of the file."""
 
-    __slots__ = ("file", "number", "start")
 
-    def __init__(self, number: int, start: int, file: str | None = None) -> None:
-        self.number = number
-        """The number of batches before it."""
-        self.start = start
-        """Its first byte."""
-        self.file = file
-
-    def error(self, magic: int, path: str, offset: int, reason: str) -> DecodeError:
-        """What is wrong with the batch; the path and the offset are within it."""
-        where = f"batches[{self.number}]" + (f".{path}" if path else "")
-        file = f" (in {self.file})" if self.file else ""
-        return DecodeError("RecordBatch", magic, where, self.start + offset, reason + file)
+def error_at(location: Location, magic: int, path: str, offset: int, reason: str) -> DecodeError:
+    """What is wrong with a batch; the path and the offset are within it."""
+    number, start, file = location
+    where = f"batches[{number}]" + (f".{path}" if path else "")
+    in_file = f" (in {file})" if file else ""
+    return DecodeError("RecordBatch", magic, where, start + offset, reason + in_file)
 
 
 class Limits(NamedTuple):
@@ -52,6 +45,14 @@ class Limits(NamedTuple):
         return f"the batch has more than {self.items:,} records and headers (max_items)"
 
 
+DEFAULT_LIMITS = Limits(MAX_DECOMPRESSED_SIZE, MAX_ITEMS)
+
+
+def wrong_checksum(given: int, right: int) -> str:
+    """What is said of a batch with a wrong checksum."""
+    return f"is 0x{given:08x}, but the bytes after it have 0x{right:08x}"
+
+
 def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:
     """The batch that the bytes are, in its generated class; its checksum is checked only if asked for.
 
@@ -65,11 +66,11 @@ def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:
             raise
         at = error.offset
         checksum = _checksum(cls)
-        given, right = data[at : at + 4], checksum(data[at + 4 :]).to_bytes(4, "big")
+        right = checksum(data[at + 4 :])
         if check_crcs:
-            reason = f"is 0x{given.hex()}, but the bytes after it have 0x{right.hex()}"
+            reason = wrong_checksum(int.from_bytes(data[at : at + 4], "big"), right)
             raise DecodeError(error.message, error.version, error.path, at, reason) from None
-    return cls.decode(data[:at] + right + data[at + 4 :])
+    return cls.decode(data[:at] + right.to_bytes(4, "big") + data[at + 4 :])
 
 
 def _checksum(cls: type[Message]) -> Callable[[bytes], int]:

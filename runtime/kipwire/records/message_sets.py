@@ -6,7 +6,6 @@ KIP-82's version 43 proposes such entries with headers, as magic 2.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
 from typing import Literal
@@ -25,7 +24,7 @@ from kipwire.records.compression import (
     lz4_to_magic_0,
 )
 from kipwire.records.heads import FORMATS, HAS_HEADERS, KEYS, MAGIC, SIZE, SIZE_END
-from kipwire.records.locations import Limits, Location, decode
+from kipwire.records.locations import Limits, Location, decode, error_at
 from kipwire.records.model import Header, Record, RecordBatch, TimestampType
 
 TYPE_CHECKING = False
@@ -61,7 +60,7 @@ def read_kip_82(data: bytes, location: Location, *, check_crcs: bool, limits: Li
     from kipwire.proposals.message_and_offset.v2 import MessageAndOffset  # here, since few logs need it
 
     if _has_more_items(data, limits.items):
-        raise location.error(MessageAndOffset.VERSION, "headers", KEYS[1], limits.too_many)
+        raise error_at(location, MessageAndOffset.VERSION, "headers", KEYS[1], limits.too_many)
     return _read(MessageAndOffset, data, location, check_crcs=check_crcs, limits=limits)
 
 
@@ -110,19 +109,17 @@ def _read(layout: type[Entry], data: bytes, location: Location, *, check_crcs: b
     try:
         entry: Entry = decode(layout, data, check_crcs=check_crcs)
     except DecodeError as error:
-        raise location.error(magic, error.path, error.offset, error.reason) from None
+        raise error_at(location, magic, error.path, error.offset, error.reason) from None
     if entry.compression_type >= len(_CODECS):
         reason = f"magic {magic} has no compression {entry.compression_type}; it has 0 to {len(_CODECS) - 1}"
-        raise location.error(magic, "attributes", _format.attributes, reason)
+        raise error_at(location, magic, "attributes", _format.attributes, reason)
     is_plain = entry.compression_type == 0
     batch = new(RecordBatch)
-    if is_plain:
-        batch._decode = partial(_plain_record, entry)
-    else:
-        batch._decode = partial(_compressed_records, entry, location, check_crcs=check_crcs, limits=limits)
+    batch._decode = _plain_record if is_plain else _compressed_records
+    batch._source = entry if is_plain else (entry, location, check_crcs, limits)
     batch._section = batch._records = None
     batch._base_offset = entry.offset if is_plain else None
-    batch.position = location.start
+    batch.position = location[1]
     batch.size = len(data)
     batch.magic = magic
     batch.crc = crc
@@ -163,12 +160,13 @@ def _record(entry: Entry, offset: int, timestamp: int) -> Record:
     return Record(offset=offset, timestamp=timestamp, key=entry.key, value=entry.value, headers=_headers(entry))
 
 
-def _compressed_records(wrapper: Entry, location: Location, *, check_crcs: bool, limits: Limits) -> list[Record]:
-    """The records of a compressed entry.
+def _compressed_records(source: tuple[Entry, Location, bool, Limits]) -> list[Record]:
+    """The records of a compressed entry, which is at this location; whether checksums are checked; and the limits.
 
     Raises:
         DecodeError: they are broken.
     """
+    wrapper, location, check_crcs, limits = source
     data = _inner_bytes(wrapper, location, limits)
     entries = _inner_entries(wrapper, data, location, check_crcs=check_crcs, limits=limits)
     # Since magic 1, offsets inside are relative, and the wrapper has that of the last one. Java leaves them as they are
@@ -191,7 +189,7 @@ def _inner_bytes(wrapper: Entry, location: Location, limits: Limits) -> bytes:
         value = lz4_from_magic_0(wrapper.value) if compression == "lz4" and magic == 0 else wrapper.value
         return decompress(compression, value, limits.decompressed_size)
     except CompressedDataError as error:
-        raise location.error(magic, "value", _value_at(wrapper), str(error)) from error
+        raise error_at(location, magic, "value", _value_at(wrapper), str(error)) from error
 
 
 def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> list[Entry]:
@@ -201,7 +199,7 @@ def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crc
     items = pos = 0
     while pos < len(data):
         if items >= limits.items:
-            raise location.error(magic, "value", _value_at(wrapper), limits.too_many)
+            raise error_at(location, magic, "value", _value_at(wrapper), limits.too_many)
         path = f"records[{len(entries)}]"
         end = pos + SIZE_END + int.from_bytes(data[pos + SIZE : pos + SIZE_END], "big", signed=True)
         if not pos < end <= len(data):
@@ -217,13 +215,13 @@ def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crc
         except DecodeError as error:
             where = f"at byte {pos + error.offset} of the {len(data)} that the value decompresses to"
             reason, at = f"{error.reason} ({where})", _value_at(wrapper)
-            raise location.error(magic, f"{path}.{error.path}", at, reason) from None
+            raise error_at(location, magic, f"{path}.{error.path}", at, reason) from None
         entries.append(entry)
         items += 1 + len(getattr(entry, "headers", ()))
         pos = end
     if not entries:
         reason = "a compressed entry has at least one record in its value"
-        raise location.error(magic, "value", _value_at(wrapper), reason)
+        raise error_at(location, magic, "value", _value_at(wrapper), reason)
     return entries
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from kipwire.producer_sequence import HIGHEST_SEQUENCE
 from kipwire.records.compression import Compression
@@ -59,6 +59,7 @@ class RecordBatch:
         "_decode",
         "_records",
         "_section",
+        "_source",
         "attributes",
         "base_sequence",
         "base_timestamp",
@@ -110,8 +111,10 @@ class RecordBatch:
     delete_horizon: int | None
     """Milliseconds since 1970 from which compaction may remove tombstones and markers (KIP-534), or None."""
 
-    _decode: Callable[[], list[Record]]
-    _section: Callable[[], bytes] | None
+    _source: Any
+    """What the records are read from, by one of the next two."""
+    _decode: Callable[[Any], list[Record]]
+    _section: Callable[[Any], bytes] | None
     """What decompresses the records of magic 2, without decoding them; None for other formats."""
     _records: list[Record] | None
     _base_offset: int | None
@@ -125,7 +128,7 @@ class RecordBatch:
             MissingExtraError: the codec needs cramjam, which is not installed.
         """
         if self._records is None:
-            self._records = self._decode()
+            self._records = self._decode(self._source)
         return self._records
 
     @property

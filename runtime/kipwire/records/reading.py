@@ -5,19 +5,23 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from kipwire import native
 from kipwire.records import message_sets, record_batches
 from kipwire.records.bounds import HEAD_BYTES
+from kipwire.records.checks import TIMESTAMP_TYPES
+from kipwire.records.compression import COMPRESSIONS, compress
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END, Format
-from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, Limits, Location
+from kipwire.records.locations import DEFAULT_LIMITS, MAX_DECOMPRESSED_SIZE, MAX_ITEMS, Limits, error_at
+from kipwire.records.model import RecordBatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from mmap import mmap
-    from typing import Literal
+    from types import ModuleType
+    from typing import Any, Literal
 
     from kipwire.records.bounds import Bounds
-    from kipwire.records.model import RecordBatch
 
     MagicTwo = Literal["kafka", "kip-82", "kip-98 draft"]
 
@@ -39,6 +43,7 @@ class Rules(NamedTuple):
     limits: Limits
 
 
+@native.compiled("read_batches")
 def read_batches(
     data: bytes | bytearray | memoryview | mmap,
     *,
@@ -82,6 +87,14 @@ def read_batches(
     return batches_in(take, 0, end, rules, check_crcs=check_crcs)
 
 
+def batches_from(data: bytes, start: int, number: int, limits: Limits, *, check_crcs: bool) -> Iterator[RecordBatch]:
+    """The batches of bytes from `start` on, `number` of which come before that."""
+    rules = rules_of("kafka", *limits)
+    return batches_in(
+        lambda at, size: data[at : at + size], start, len(data), rules, check_crcs=check_crcs, number=number
+    )
+
+
 def batches_in(
     take: Callable[[int, int], bytes],
     start: int,
@@ -92,29 +105,29 @@ def batches_in(
     max_batch_size: int | None = None,
     file: str | None = None,
     bounds: Bounds | None = None,
+    number: int = 0,
 ) -> Iterator[RecordBatch]:
-    """The batches from `start` to `end`; `take` gives bytes by position and size.
+    """The batches from `start` to `end`, `number` of which come before; `take` gives bytes by position and size.
 
     Of a batch that can have nothing within the bounds, only the head is read.
     """
     forms, readers, limits = rules
-    number = 0
     while end - start >= SIZE_END:
-        location = Location(number, start, file)
+        location = number, start, file
         head = take(start, _HEAD_SIZE)
         is_whole = len(head) == _HEAD_SIZE
         _, size, _, magic = _unpack_head(head if is_whole else head.ljust(_HEAD_SIZE, b"\0"))
         if size < _SMALLEST:
             reason = f"a batch cannot have {size} bytes; the smallest has {_SMALLEST}"
-            raise location.error(2, forms[2].size_name, SIZE, reason)
+            raise error_at(location, 2, forms[2].size_name, SIZE, reason)
         if not is_whole:
             return
         if not 0 <= magic <= 2:
-            raise location.error(magic, "magic", MAGIC, f"unknown message format {magic}; known are 0, 1 and 2")
+            raise error_at(location, magic, "magic", MAGIC, f"unknown message format {magic}; known are 0, 1 and 2")
         form = forms[magic]
         if size < form.smallest:
             reason = f"a batch of magic {magic} cannot have {size} bytes; the smallest has {form.smallest}"
-            raise location.error(magic, form.size_name, SIZE, reason)
+            raise error_at(location, magic, form.size_name, SIZE, reason)
         size += SIZE_END
         if bounds is not None and size <= end - start and not bounds.may_have(take(start, min(size, HEAD_BYTES))):
             start += size
@@ -122,7 +135,7 @@ def batches_in(
             continue
         if max_batch_size is not None and max_batch_size < size <= end - start:
             reason = f"a batch of {size:,} bytes; the limit is {max_batch_size:,} (max_batch_size)"
-            raise location.error(magic, form.size_name, SIZE, reason)
+            raise error_at(location, magic, form.size_name, SIZE, reason)
         data = take(start, size) if size <= end - start else b""
         if len(data) < size:  # cut short, or a file that has become shorter
             return
@@ -150,3 +163,23 @@ def rules_of(magic_2: MagicTwo, max_decompressed_size: int, max_items: int) -> R
         read = batches.read
     readers = (message_sets.read, message_sets.read, read)
     return Rules((*FORMATS[:2], MAGIC_2[magic_2]), readers, Limits(max_decompressed_size, max_items))
+
+
+def teach(kernel: ModuleType) -> None:
+    """Show the kernel what it makes batches of and from."""
+    kernel.learn_batches(
+        RecordBatch,
+        codecs=COMPRESSIONS,
+        timestamp_types=TIMESTAMP_TYPES,
+        limits=DEFAULT_LIMITS,
+        compress=compress,
+        batches_from=batches_from,
+        records_of=record_batches.records_of,
+        section_of=record_batches.section_of,
+    )
+
+
+if native.kernel is not None:
+    teach(native.kernel)
+    _records: Any = RecordBatch.records  # the property
+    setattr(RecordBatch, "records", property(native.compiled("records_of_batch")(_records.fget)))  # noqa: B010

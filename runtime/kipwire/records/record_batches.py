@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from operator import attrgetter
+from struct import error as StructError  # noqa: N812
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
-from kipwire.codec.wire import new
+from kipwire import native
+from kipwire.codec.checksums import crc32c
+from kipwire.codec.wire import BOOL_BYTE, new
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import (
     NO_TIMESTAMP,
@@ -18,14 +20,26 @@ from kipwire.records.checks import (
     ordered_records,
 )
 from kipwire.records.compression import COMPRESSIONS, CompressedDataError, Compression, compress, decompress
-from kipwire.records.heads import FORMATS, RECORDS, RECORDS_COUNT
-from kipwire.records.locations import Limits, Location, decode
+from kipwire.records.heads import BATCH, BATCH_START, COVERED, FORMATS, OF_RECORDS, RECORDS, RECORDS_COUNT, SIZE_END
+from kipwire.records.locations import Limits, Location, error_at, wrong_checksum
 from kipwire.records.model import Record, RecordBatch, TimestampType
 from kipwire.records.sections import LEAST_ITEM, has_more_items, read_section, write_section
 
 _timestamp: Callable[[Record], int] = attrgetter("timestamp")
 _CRC, _ATTRIBUTES = FORMATS[2].crc, FORMATS[2].attributes
-_crc_and_attributes = FORMATS[2].crc_and_attributes.unpack_from
+_unpack_head, _unpack_of_records = BATCH.unpack_from, OF_RECORDS.unpack_from
+_pack_start, _pack_covered = BATCH_START.pack, COVERED.pack
+_BEFORE = _ATTRIBUTES - SIZE_END
+"""Bytes of the head that the size counts, and the checksum does not cover."""
+_CODEC = 0x07
+_LOG_APPEND_TIME = 0x08
+_TRANSACTIONAL = 0x10
+_CONTROL = 0x20
+_DELETE_HORIZON = 0x40
+"""In the attributes."""
+
+Source = tuple[bytes, Location, Limits]
+"""What the records of a batch are read from."""
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
@@ -34,80 +48,101 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
     Raises:
         DecodeError: they are none.
     """
-    try:
-        header = decode(BatchLayout, data, check_crcs=check_crcs)
-    except DecodeError as error:
-        raise location.error(2, error.path, error.offset, error.reason) from None
-    crc, attributes = _crc_and_attributes(data, _CRC)
-    if header.compression_type >= len(COMPRESSIONS):
-        reason = f"unknown compression {header.compression_type}; known are 0 to {len(COMPRESSIONS) - 1}"
-        raise location.error(2, "attributes", _ATTRIBUTES, reason)
+    if native.kernel is not None:
+        found: RecordBatch | None = native.kernel.read_batch(data, location, limits, check_crcs)
+        if found is not None:
+            return found
     batch = new(RecordBatch)
-    batch._decode = partial(_records, header, location, limits)
-    batch._section = partial(_section, header, location, limits)
+    (
+        base_offset,
+        _,
+        batch.partition_leader_epoch,
+        _,
+        crc,
+        attributes,
+        last_offset_delta,
+        base_timestamp,
+        batch.max_timestamp,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+        batch.records_count,
+    ) = _unpack_head(data)
+    if check_crcs and crc32c(data[_ATTRIBUTES:]) != crc:
+        raise error_at(location, 2, "crc", _CRC, wrong_checksum(crc, crc32c(data[_ATTRIBUTES:])))
+    codec = attributes & _CODEC
+    if codec >= len(COMPRESSIONS):
+        reason = f"unknown compression {codec}; known are 0 to {len(COMPRESSIONS) - 1}"
+        raise error_at(location, 2, "attributes", _ATTRIBUTES, reason)
+    batch._source = data, location, limits
+    batch._decode = records_of
+    batch._section = section_of
     batch._records = None
-    batch._base_offset = base_offset = header.base_offset
-    batch.position = location.start
+    batch._base_offset = base_offset
+    batch.position = location[1]
     batch.size = len(data)
     batch.magic = 2
     batch.crc = crc
     batch.attributes = attributes
-    batch.compression = COMPRESSIONS[header.compression_type]
-    batch.timestamp_type = "LogAppendTime" if header.timestamp_type else "CreateTime"
-    batch.last_offset = base_offset + header.last_offset_delta
-    batch.base_timestamp = header.base_timestamp
-    batch.max_timestamp = header.max_timestamp
-    batch.records_count = header.records_count
-    batch.partition_leader_epoch = header.partition_leader_epoch
-    batch.producer_id = header.producer_id
-    batch.producer_epoch = header.producer_epoch
-    batch.base_sequence = header.base_sequence
-    batch.is_transactional = header.is_transactional
-    batch.is_control = header.is_control
-    batch.delete_horizon = header.base_timestamp if header.has_delete_horizon else None
+    batch.compression = COMPRESSIONS[codec]
+    batch.timestamp_type = "LogAppendTime" if attributes & _LOG_APPEND_TIME else "CreateTime"
+    batch.last_offset = base_offset + last_offset_delta
+    batch.base_timestamp = base_timestamp
+    batch.is_transactional = attributes & _TRANSACTIONAL != 0
+    batch.is_control = attributes & _CONTROL != 0
+    batch.delete_horizon = base_timestamp if attributes & _DELETE_HORIZON else None
     return batch
 
 
-def _section(header: BatchLayout, location: Location, limits: Limits) -> bytes:
+def section_of(source: Source) -> bytes:
     """The bytes of a batch's records, decompressed.
 
     Raises:
         DecodeError: they cannot be decompressed, or are more than the limits allow.
     """
-    section = header.records
-    if header.compression_type:
+    data, location, limits = source
+    section = data[RECORDS:]
+    codec = data[_ATTRIBUTES + 1] & _CODEC
+    if codec:
         try:
-            section = decompress(COMPRESSIONS[header.compression_type], section, limits.decompressed_size)
+            section = decompress(COMPRESSIONS[codec], section, limits.decompressed_size)
         except CompressedDataError as error:
-            raise location.error(2, "records", RECORDS, str(error)) from error
+            raise error_at(location, 2, "records", RECORDS, str(error)) from error
     if len(section) > LEAST_ITEM * limits.items and has_more_items(section, limits.items):
-        raise location.error(2, "records", RECORDS, limits.too_many)
+        raise error_at(location, 2, "records", RECORDS, limits.too_many)
     return section
 
 
-def _records(header: BatchLayout, location: Location, limits: Limits) -> list[Record]:
+def records_of(source: Source) -> list[Record]:
     """The records of a batch.
 
     Raises:
         DecodeError: they are broken.
     """
-    section = _section(header, location, limits)
+    section = section_of(source)
+    data, location, _ = source
+    if native.kernel is not None:
+        found: list[Record] | None = native.kernel.records_of_section(data, section)
+        if found is not None:
+            return found
+    base_offset, attributes, base_timestamp, max_timestamp, count = _unpack_of_records(data)
     try:
-        records = read_section(section, header.base_offset, header.base_timestamp)
+        records = read_section(section, base_offset, base_timestamp)
     except DecodeError as error:
-        if not header.compression_type:
-            raise location.error(2, error.path, RECORDS + error.offset, error.reason) from None
+        if not attributes & _CODEC:
+            raise error_at(location, 2, error.path, RECORDS + error.offset, error.reason) from None
         reason = f"{error.reason} (at byte {error.offset} of the {len(section)} that they decompress to)"
-        raise location.error(2, error.path, RECORDS, reason) from None
-    if len(records) != header.records_count:
-        reason = f"the batch declares {header.records_count} records, but has {len(records)}"
-        raise location.error(2, "records_count", RECORDS_COUNT, reason)
-    if header.timestamp_type:
+        raise error_at(location, 2, error.path, RECORDS, reason) from None
+    if len(records) != count:
+        reason = f"the batch declares {count} records, but has {len(records)}"
+        raise error_at(location, 2, "records_count", RECORDS_COUNT, reason)
+    if attributes & _LOG_APPEND_TIME:
         for record in records:
-            record.timestamp = header.max_timestamp
+            record.timestamp = max_timestamp
     return records
 
 
+@native.compiled("write_batch")
 def write_batch(
     records: Iterable[Record],
     *,
@@ -177,22 +212,38 @@ def write_batch(
         )
     if first and first.offset < base_offset:
         raise EncodeError("RecordBatch", 2, "base_offset", f"{base_offset} is after the first record: {first.offset}")
-    section = write_section(records, base_offset, base_timestamp)
-    layout = new(BatchLayout)  # setting its slots takes half the time of a call
-    layout.base_offset = base_offset
-    layout.partition_leader_epoch = partition_leader_epoch
-    layout.compression_type = COMPRESSIONS.index(compression)
-    layout.timestamp_type = timestamp_type == "LogAppendTime"
-    layout.is_transactional = is_transactional
-    layout.is_control = is_control
-    layout.has_delete_horizon = delete_horizon is not None
-    layout.unused_bits = 0
-    layout.last_offset_delta = last_offset_delta
-    layout.base_timestamp = base_timestamp
-    layout.max_timestamp = max_timestamp
-    layout.producer_id = producer_id
-    layout.producer_epoch = producer_epoch
-    layout.base_sequence = base_sequence
-    layout.records_count = len(records)
-    layout.records = compress(compression, section)
-    return layout.encode()
+    section = compress(compression, write_section(records, base_offset, base_timestamp))
+    codec, is_append_time = COMPRESSIONS.index(compression), timestamp_type == "LogAppendTime"
+    has_delete_horizon = delete_horizon is not None
+    try:
+        flags = BOOL_BYTE[is_transactional] << 4 | BOOL_BYTE[is_control] << 5
+        body = _pack_covered(
+            codec | is_append_time << 3 | flags | has_delete_horizon << 6,
+            last_offset_delta,
+            base_timestamp,
+            max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            len(records),
+        )
+        body += section
+        return _pack_start(base_offset, len(body) + _BEFORE, partition_leader_epoch, 2, crc32c(body)) + body
+    except (StructError, KeyError, TypeError):  # which the generated class reports
+        return BatchLayout(
+            base_offset=base_offset,
+            partition_leader_epoch=partition_leader_epoch,
+            compression_type=codec,
+            timestamp_type=is_append_time,
+            is_transactional=is_transactional,
+            is_control=is_control,
+            has_delete_horizon=has_delete_horizon,
+            last_offset_delta=last_offset_delta,
+            base_timestamp=base_timestamp,
+            max_timestamp=max_timestamp,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+            records_count=len(records),
+            records=section,
+        ).encode()

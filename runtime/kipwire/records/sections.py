@@ -1,4 +1,8 @@
-"""The decompressed bytes after the header of a batch of magic 2: the records, side by side."""
+"""The decompressed bytes after the header of a batch of magic 2: the records, side by side.
+
+Valid bytes and usual values take the shortest way: through the kernel, or `plain_sections`. All else goes through the
+generated classes, which report what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from kipwire import native
 from kipwire.codec.wire import new, read_packed
 from kipwire.errors import Malformed
 from kipwire.records.model import Record
+from kipwire.records.plain_sections import read_plainly, write_plainly
 
 
 def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Record]:
@@ -20,8 +25,17 @@ def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
     """
     if native.kernel is not None:
         found: list[Record] | None = native.kernel.read_records(data, base_offset, base_timestamp)
-        if found is not None:
-            return found
+    else:
+        found = read_plainly(data, base_offset, base_timestamp)
+    return read_by_classes(data, base_offset, base_timestamp) if found is None else found
+
+
+def read_by_classes(data: bytes, base_offset: int, base_timestamp: int) -> list[Record]:
+    """The same through the generated classes.
+
+    Raises:
+        DecodeError: as `read_section`.
+    """
     items: list[Any] = Records.decode(data).records
     for index, layout in enumerate(items):  # replaced in the list, so that each layout is freed when its record exists
         items[index] = record = new(Record)
@@ -84,8 +98,17 @@ def write_section(records: list[Record], base_offset: int, base_timestamp: int) 
     """
     if native.kernel is not None:
         section: bytes | None = native.kernel.write_records(records, base_offset, base_timestamp)
-        if section is not None:
-            return section
+    else:
+        section = write_plainly(records, base_offset, base_timestamp)
+    return write_by_classes(records, base_offset, base_timestamp) if section is None else section
+
+
+def write_by_classes(records: list[Record], base_offset: int, base_timestamp: int) -> bytes:
+    """The same through the generated classes.
+
+    Raises:
+        EncodeError: as `write_section`.
+    """
     layouts = []
     for record in records:
         layout = new(RecordLayout)  # setting its slots takes half the time of a call

@@ -12,7 +12,7 @@ from kipwire.records.kip_98 import reading
 from kipwire.records.kip_98.heads import MESSAGES
 from kipwire.records.kip_98.model import CODECS
 from kipwire.records.kip_98.reading import Decoded, Found
-from kipwire.records.locations import Limits, Location
+from kipwire.records.locations import Limits, Location, error_at
 from kipwire.records.model import Record, RecordBatch
 
 _ENDS: tuple[Literal["COMMIT"], Literal["ABORT"]] = ("COMMIT", "ABORT")
@@ -30,13 +30,13 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
         decoded = reading.read(data, check_crcs=check_crcs, limits=limits)
         records = [_record(found, index, decoded) for index, found in enumerate(decoded.found)]
     except DecodeError as error:
-        raise location.error(2, error.path, error.offset, error.reason) from error.__cause__
+        raise error_at(location, 2, error.path, error.offset, error.reason) from error.__cause__
     header, messages = decoded.header, [found.message for found in decoded.found]
     crc, attributes = _format.crc_and_attributes.unpack_from(data, _format.crc)
     batch = new(RecordBatch)
-    batch._section = None
+    batch._source, batch._decode, batch._section = records, list, None
     batch._base_offset = header.offset
-    batch.position = location.start
+    batch.position = location[1]
     batch.size = len(data)
     batch.magic = 2
     batch.crc = crc
@@ -57,7 +57,7 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
     batch._records = records
     if any(message.is_control is not batch.is_control for message in messages):
         reason = "control messages and others are in one set, which released Kafka cannot say"
-        raise location.error(2, "messages", MESSAGES, reason)
+        raise error_at(location, 2, "messages", MESSAGES, reason)
     return batch
 
 
