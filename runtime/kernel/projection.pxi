@@ -234,7 +234,7 @@ cdef int fill_default(Projector self, Hop* hop, planned) except -1:
     if not hop.item.lazy or hop.item.default_bytes != NULL:
         value = planned.field.default_value()
         open_output(&out, stack, STACK, False)
-        if write_item(hop.item, <PyObject*>value, &out):
+        if put_item(hop.item, <PyObject*>value, &out):
             content = owned(close_output(&out))
             self.kept.append(content)
             hop.default_bytes = <PyObject*>content

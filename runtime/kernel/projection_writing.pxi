@@ -36,7 +36,7 @@ cdef bint replace_value(const Hop* hop, Cursor* cursor, Visit* visit) noexcept:
     if not copy_up_to(visit, cursor.at) or not walk_item(hop, cursor, visit):
         return False
     visit.copied = cursor.at
-    return write_item(hop.item, take_given(visit, hop.leaf), visit.out)
+    return put_item(hop.item, take_given(visit, hop.leaf), visit.out)
 
 
 cdef bint rewrite_tag_section(const Walk* walk, Cursor* cursor, Visit* visit) noexcept:
