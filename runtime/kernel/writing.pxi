@@ -1,8 +1,20 @@
 # From instances to bytes. Every function says whether it could; it could not where a value is wrong, and also where
 # one is right but unusual, such as a tuple for a list: the generated code then looks at it. No Python code runs
-# meanwhile, so that nothing can change what is being written.
+# meanwhile, so that nothing can change what is being written; without a GIL what is written is what `hold` gives.
 
 cdef inline bint write_struct(const Form* form, PyObject* instance, Output* out) noexcept:
+    return write_shared(form, instance, out) if WITHOUT_GIL else write_held(form, instance, out)
+
+
+cdef bint write_shared(const Form* form, PyObject* instance, Output* out) noexcept:
+    """A struct that other threads may change."""
+    cdef PyObject* held = hold(instance, form.type, form.slots, form.slot_count)
+    cdef bint done = held != NULL and write_held(form, held, out)
+    let_go(held, form.slots, form.slot_count)
+    return done
+
+
+cdef inline bint write_held(const Form* form, PyObject* instance, Output* out) noexcept:
     return write_items(form, instance, NULL, out) if form.mark_count == 0 else write_computed(form, instance, out)
 
 
@@ -84,8 +96,10 @@ cdef inline bint put_number(const Item* item, int64_t number, Output* out) noexc
 
 
 cdef bint write_uuid(PyObject* value, uint8_t* p) noexcept:
-    cdef PyObject* number = slot_of(value, uuid_number_slot)[0]
-    return number != NULL and PyLong_CheckExact(number) and uuid_bytes(number, p)
+    cdef PyObject* number = slot_value(value, uuid_number_slot)
+    cdef bint done = number != NULL and PyLong_CheckExact(number) and uuid_bytes(number, p)
+    give_back(number)
+    return done
 
 
 cdef bint write_array(const Item* item, PyObject* items, Output* out) noexcept:
