@@ -4,8 +4,9 @@
 
 FUZZ_THREADS in the environment is the number of threads (4). Messages that a thread shares with nobody have exactly the
 bytes and values that they have alone. Of a message that others change meanwhile the kernel writes a message, as long as
-all values are of the right types all the time. See fuzzing.py, and docs/native.md for how to run it without a GIL and with
-ThreadSanitizer.
+all values are of the right types all the time. See fuzzing.py.
+
+docs/native.md says how to run it without a GIL and under ThreadSanitizer.
 """
 
 from __future__ import annotations
