@@ -1,6 +1,6 @@
 """Build the compiled kernel, kipwire._kernel, for the Python that runs this.
 
-    python scripts/build_native.py [--into FOLDER] [--sanitize]
+    python scripts/build_native.py [--into FOLDER] [--sanitize [address|thread]]
 
 It needs Cython, setuptools and a C compiler; without them it says what is missing and exits with 1. The path of the
 built file is the last line of the output. Nothing is done if the file is newer than its sources.
@@ -23,7 +23,11 @@ PACKAGE = ROOT / "runtime" / "kipwire"
 ALWAYS_INLINE = "-DCYTHON_INLINE=inline __attribute__((always_inline))"
 MSVC = ["/O2", "/DCYTHON_INLINE=__forceinline"]
 OPTIMIZED = MSVC if sys.platform == "win32" else ["-O3", "-g0", ALWAYS_INLINE]
-SANITIZED = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+DEBUGGABLE = ["-O1", "-g", "-fno-omit-frame-pointer"]
+SANITIZED = {
+    "address": [*DEBUGGABLE, "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+    "thread": [*DEBUGGABLE, "-fsanitize=thread"],  # for a Python that was built with it, too
+}
 
 
 class BuildError(Exception):
@@ -41,8 +45,8 @@ def is_fresh(built: Path) -> bool:
     return built.exists() and all(built.stat().st_mtime > source.stat().st_mtime for source in sources)
 
 
-def build(folder: Path, flags: list[str]) -> None:
-    """Translate to C and compile; C and object files go to build/.
+def build(folder: Path, flags: list[str], work: Path) -> None:
+    """Translate to C and compile; C and object files go to the folder `work`.
 
     Raises:
         BuildError: a tool is missing or fails; tools that fail have said why on the standard error output.
@@ -57,7 +61,6 @@ def build(folder: Path, flags: list[str]) -> None:
 
     if not Path(sysconfig.get_path("include"), "Python.h").exists():
         raise BuildError("the header files of this Python are missing (Debian: apt-get install python3-dev)")
-    work = ROOT / "build" / ("sanitized" if flags is SANITIZED else "native")
     os.chdir(ROOT)  # the tools keep paths relative to it
     extension = Extension(
         "_kernel",
@@ -79,12 +82,18 @@ def main() -> int:
     """Run the command line; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--into", type=Path, default=PACKAGE, help="folder of the built file (default: the package)")
-    parser.add_argument("--sanitize", action="store_true", help="with AddressSanitizer and UBSan, for fuzzing")
+    parser.add_argument(
+        "--sanitize",
+        nargs="?",
+        const="address",
+        choices=SANITIZED,
+        help="for fuzzing: with AddressSanitizer and UBSan (address, the default), or with ThreadSanitizer (thread)",
+    )
     options = parser.parse_args()
     folder = options.into.resolve()
     if not is_fresh(target(folder)):
         try:
-            build(folder, SANITIZED if options.sanitize else OPTIMIZED)
+            build(folder, SANITIZED.get(options.sanitize, OPTIMIZED), ROOT / "build" / (options.sanitize or "native"))
         except BuildError as error:
             print(f"the kernel was not built: {error}", file=sys.stderr)
             return 1

@@ -15,7 +15,7 @@ TARGETS=(
     "layouts fuzz_native layouts"
     "records fuzz_native records"
     "hostile-objects fuzz_objects hostile-objects"
-    "threads fuzz_objects threads"
+    "threads fuzz_threads threads"
     "columns-bytes fuzz_columns bytes"
     "columns-ipc fuzz_columns ipc"
 )

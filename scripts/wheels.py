@@ -71,20 +71,26 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
 
 
 def pythons() -> list[Path]:
-    """The supported Pythons of this machine, one of each minor version: of the path, then of pyenv."""
+    """The supported Pythons of this machine, one of each version such as 3.11 or 3.14t: of the path, then of pyenv."""
     supported = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]["build"]
     versions = [f"3.{one.removeprefix('cp3').removesuffix('-*')}" for one in supported]
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = []
     for version in versions:
         on_path = shutil.which(f"python{version}")
-        candidates = [*([Path(on_path)] if on_path else []), *sorted(pyenv.glob(f"{version}.*/bin/python"))]
+        candidates = [*([Path(on_path)] if on_path else []), *sorted(pyenv.glob(in_pyenv(version)))]
         working = [one for one in candidates if version_of(one) == version and has_headers(one)]
         if working:
             found.append(working[0])
         else:
             print(f"there is no Python {version} with header files here: no wheel for it")
     return found
+
+
+def in_pyenv(version: str) -> str:
+    """Where pyenv has the releases of a version: 3.14t.* are called 3.14.*t."""
+    number = version.removesuffix("t")
+    return f"{number}.*{version.removeprefix(number)}/bin/python"
 
 
 def asked(python: Path, code: str) -> str:
@@ -94,8 +100,12 @@ def asked(python: Path, code: str) -> str:
 
 
 def version_of(python: Path) -> str:
-    """The minor version of a Python, such as 3.11."""
-    return asked(python, "import sys; print('.'.join(map(str, sys.version_info[:2])))")
+    """The minor version of a Python, such as 3.11, or 3.14t without a GIL."""
+    return asked(
+        python,
+        "import sys, sysconfig; number = '.'.join(map(str, sys.version_info[:2]));"
+        "print(number + 't' * bool(sysconfig.get_config_var('Py_GIL_DISABLED')))",
+    )
 
 
 def has_headers(python: Path) -> bool:
@@ -138,20 +148,25 @@ def tested(wheel: Path, python: Path) -> Tested:
     with tempfile.TemporaryDirectory(prefix="kipwire-wheel-") as name:
         folder = Path(name)
         inside = environment(folder / "environment", python)
-        run(
-            inside, "-m", "pip", "install", "--quiet", f"{wheel}[generator,testing]", "pytest>=8.3", "pytest-xdist>=3.6"
-        )
+        run(inside, "-m", "pip", "install", "--quiet", *needed(wheel, version_of(python)))
         shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", folder)
         has_kernel = "-none-any" not in wheel.name
         said = run(inside, "-c", "from kipwire import native; print(native.in_use, native.__file__)", cwd=folder)
         if said.split()[0] != str(has_kernel) or not said.split()[1].startswith(str(folder)):
             raise Failed(f"{wheel.name}: the kernel in use and its place are {said}")
-        checks = ["tests/runtime/golden", *(["tests/kernel/test_native.py"] if has_kernel else [])]
+        kernel_checks = ["tests/kernel/test_native.py", "tests/kernel/test_threads.py"]
+        checks = ["tests/runtime/golden", *(kernel_checks if has_kernel else [])]
         result = run(inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", *checks, cwd=folder).splitlines()[-1]
         times = [float(run(inside, "-c", FIRST_DECODE, cwd=folder)) for _ in range(5)]
         fuzzed = fuzz(inside, folder) if has_kernel else "-"
     return Tested(wheel, version_of(python), has_kernel, result.strip("= "), fuzzed, median(times))
+
+
+def needed(wheel: Path, version: str) -> list[str]:
+    """What the tests need, the wheel included; without a GIL not what has no wheel there, google-crc32c."""
+    extras = "generator" if version.endswith("t") else "generator,testing"
+    return [f"{wheel}[{extras}]", "hypothesis>=6.100", "pytest>=8.3", "pytest-xdist>=3.6"]
 
 
 def fuzz(python: Path, folder: Path) -> str:
@@ -163,10 +178,10 @@ def fuzz(python: Path, folder: Path) -> str:
         run(*kipgen, "--out", packages, cwd=folder)
     shutil.copy(kernel, packages)
     said = []
-    for target in ("messages", "layouts", "records"):
+    for file, target in (("native", "messages"), ("native", "layouts"), ("native", "records"), ("threads", "threads")):
         options = ["--target", target, "--seconds", str(FUZZ_SECONDS)]
-        fuzzer = [python, "-m", "tests.fuzz.fuzz_native", packages, *options]
-        said.append(run(*fuzzer, cwd=folder, PYTHONPATH=str(packages)).splitlines()[-1])
+        fuzzer = ["-m", f"tests.fuzz.fuzz_{file}", str(packages), *options]
+        said.append(run(python, *fuzzer, cwd=folder, PYTHONPATH=str(packages)).splitlines()[-1])
     return "; ".join(said)
 
 

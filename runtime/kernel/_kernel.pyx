@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
 """The compiled kernel: reads and writes the messages of every generated class by the plan of its fields.
 
 `kipwire.native` puts four of its functions in the place of the methods of `Message`, and others in that of functions of
@@ -25,12 +26,17 @@ from output cimport *
 from sizes cimport is_size
 from utf8 cimport is_utf8
 
+from _thread import RLock
 from struct import pack as packed
 
 from kipwire.codec import empty_elements
 from kipwire.codec import wire
 from kipwire.messages import content_of
 from kipwire.structs import DEFAULT, Field, LazyStruct
+
+# Whoever has it may set what all threads share. It is never kept while other modules are imported, nor while a plan is
+# looked at, so that nobody waits for one who waits for him.
+cdef object sharing = RLock()
 
 cdef object lazy_default = DEFAULT
 cdef PyObject* LAZY = <PyObject*>lazy_default
@@ -60,6 +66,7 @@ include "computed.pxi"
 include "reading.pxi"
 include "computed_reading.pxi"
 include "writing.pxi"
+include "tag_writing.pxi"
 include "computed_writing.pxi"
 include "copying.pxi"
 include "records.pxi"

@@ -229,9 +229,74 @@ cdef extern from *:
         return 1;
     }
 
-    /* What a class or its bases have under a name, through the cache of attributes; borrowed. */
+    /* Python without a GIL, where another thread may change any object that it can reach at any moment, and drop what
+       was in it. Whatever is read of such objects is then read under their locks, and kept as long as it is used; with
+       a GIL nothing of that costs anything. docs/native.md has the rules that follow for the kernel. */
+    #ifdef Py_GIL_DISABLED
+    #define KIP_WITHOUT_GIL 1
+    #define kip_give_back(value) Py_XDECREF(value)
+
+    /* The value of a slot; NULL if it is empty. */
+    static inline PyObject* kip_slot_value(PyObject* instance, Py_ssize_t offset) {
+        PyObject* value;
+        Py_BEGIN_CRITICAL_SECTION(instance);
+        value = Py_XNewRef(*KIP_SLOT(instance, offset));
+        Py_END_CRITICAL_SECTION();
+        return value;
+    }
+
+    static inline void kip_let_go(PyObject* copy, const Py_ssize_t* slots, Py_ssize_t slot_count) {
+        if (copy == NULL) return;
+        for (Py_ssize_t i = 0; i < slot_count; i++) Py_XDECREF(*KIP_SLOT(copy, slots[i]));
+        PyMem_Free(copy);
+    }
+
+    /* What an instance is at one moment, with lists and dicts of its own, which no other thread knows. */
+    static PyObject* kip_hold(PyObject* instance, PyTypeObject* type, const Py_ssize_t* slots, Py_ssize_t slot_count) {
+        PyObject* copy = Py_IS_TYPE(instance, type) ? (PyObject*)PyMem_Calloc(1, type->tp_basicsize) : NULL;
+        if (copy == NULL) return NULL;
+        copy->ob_type = type;
+        Py_BEGIN_CRITICAL_SECTION(instance);
+        for (Py_ssize_t i = 0; i < slot_count; i++)
+            *KIP_SLOT(copy, slots[i]) = Py_XNewRef(*KIP_SLOT(instance, slots[i]));
+        Py_END_CRITICAL_SECTION();
+        for (Py_ssize_t i = 0; i < slot_count; i++) {  /* which may wait for other locks, and give up this one meanwhile */
+            PyObject *value = *KIP_SLOT(copy, slots[i]), *own = value;
+            if (value == NULL) continue;
+            if (PyList_CheckExact(value)) own = PyList_GetSlice(value, 0, PY_SSIZE_T_MAX);
+            else if (PyDict_CheckExact(value)) own = PyDict_Copy(value);
+            else continue;
+            *KIP_SLOT(copy, slots[i]) = own;  /* without memory the slot is empty, and so is nothing that can be written */
+            Py_DECREF(value);
+        }
+        return copy;
+    }
+
+    /* Whether the caller is the only one from now on until it leaves. */
+    #define kip_enter(is_busy) (_Py_atomic_exchange_int(is_busy, 1) == 0)
+    #define kip_leave(is_busy) _Py_atomic_store_int_release(is_busy, 0)
+    #define kip_is_set(pointer) (_Py_atomic_load_ptr_acquire(pointer) != NULL)
+    #define kip_set(pointer, value) _Py_atomic_store_ptr_release(pointer, value)
+    #else
+    #define KIP_WITHOUT_GIL 0
+    #define kip_give_back(value) ((void)0)
+    #define kip_slot_value(instance, offset) (*KIP_SLOT(instance, offset))
+    #define kip_hold(instance, type, slots, slot_count) (instance)
+    #define kip_let_go(copy, slots, slot_count) ((void)0)
+    #define kip_enter(is_busy) (*(is_busy) ? 0 : (*(is_busy) = 1))
+    #define kip_leave(is_busy) ((void)(*(is_busy) = 0))
+    #define kip_is_set(pointer) (*(pointer) != NULL)
+    #define kip_set(pointer, value) ((void)(*(pointer) = (value)))
+    #endif
+
+    /* What a class or its bases have under a name, through the cache of attributes; to be given back. */
     static inline PyObject* kip_lookup(PyObject* cls, PyObject* name) {
-        return PyType_Check(cls) ? _PyType_Lookup((PyTypeObject*)cls, name) : NULL;
+        if (!PyType_Check(cls)) return NULL;
+    #ifdef Py_GIL_DISABLED
+        return _PyType_LookupRef((PyTypeObject*)cls, name);
+    #else
+        return _PyType_Lookup((PyTypeObject*)cls, name);
+    #endif
     }
 
     /* Numbers of 128 bits, as uuid.UUID keeps them. */
@@ -266,5 +331,18 @@ cdef extern from *:
     const char* utf8_of "kip_utf8"(PyObject* text, Py_ssize_t* size)
     bint as_number "kip_as_number"(PyObject* value, int64_t* number)
     PyObject* lookup "kip_lookup"(PyObject* cls, PyObject* name)
+    bint WITHOUT_GIL "KIP_WITHOUT_GIL"
+    # The value of a slot of an object that others know, until it is given back; NULL if the slot is empty.
+    PyObject* slot_value "kip_slot_value"(PyObject* instance, Py_ssize_t offset)
+    void give_back "kip_give_back"(PyObject* value)
+    # What an instance of a class is at one moment, as a stand-in to read slots of; NULL for one of another class. With
+    # a GIL it is the instance itself, since nobody changes that meanwhile.
+    PyObject* hold "kip_hold"(PyObject* instance, PyTypeObject* type, const Py_ssize_t* slots, Py_ssize_t slot_count)
+    void let_go "kip_let_go"(PyObject* held, const Py_ssize_t* slots, Py_ssize_t slot_count)
+    bint enter "kip_enter"(int* is_busy)
+    void leave "kip_leave"(int* is_busy)
+    # Of a pointer that says of everything set before it that it is there.
+    bint is_set "kip_is_set"(PyTypeObject** pointer) nogil
+    void set_last "kip_set"(PyTypeObject** pointer, PyTypeObject* value) nogil
     PyObject* uuid_number "kip_number_of"(const unsigned char* bytes)
     bint uuid_bytes "kip_bytes_of"(PyObject* number, unsigned char* bytes)

@@ -11,6 +11,7 @@ cdef extern from *:
     /* By algorithm, and by how many bytes of zeros follow it: what a byte does to the checksum. */
     static uint32_t kip_crc_tables[2][8][256];
     static int kip_crc_has_instruction = 0;
+    static int kip_crc_is_known[2];
 
     #if defined(__x86_64__) && defined(__GNUC__)
     #define KIP_CRC_INSTRUCTION 1
@@ -30,6 +31,7 @@ cdef extern from *:
     static void kip_learn_crc(int castagnoli) {
         uint32_t (*tables)[256] = kip_crc_tables[castagnoli];
         uint32_t polynomial = castagnoli ? 0x82F63B78 : 0xEDB88320, crc;
+        if (kip_crc_is_known[castagnoli]) return;  /* and may be in use */
         for (int byte = 0; byte < 256; byte++) {
             crc = byte;
             for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? polynomial : 0);
@@ -39,9 +41,12 @@ cdef extern from *:
             for (int byte = 0; byte < 256; byte++)
                 tables[zeros][byte] = tables[zeros - 1][byte] >> 8 ^ tables[0][tables[zeros - 1][byte] & 0xFF];
     #ifdef KIP_CRC_INSTRUCTION
-        __builtin_cpu_init();
-        kip_crc_has_instruction = __builtin_cpu_supports("sse4.2");
+        if (castagnoli) {
+            __builtin_cpu_init();
+            kip_crc_has_instruction = __builtin_cpu_supports("sse4.2");
+        }
     #endif
+        kip_crc_is_known[castagnoli] = 1;
     }
 
     static uint32_t kip_crc(int castagnoli, const uint8_t* p, Py_ssize_t size) {
@@ -59,7 +64,7 @@ cdef extern from *:
         return ~crc;
     }
     """
-    # What `checksum` needs of an algorithm; to be called before it.
+    # What `checksum` needs of an algorithm; to be called before it, by one thread at a time.
     void learn_checksum "kip_learn_crc"(bint castagnoli)
     # CRC-32C (Castagnoli), or CRC-32 as in zlib.
     uint32_t checksum "kip_crc"(bint castagnoli, const uint8_t* data, Py_ssize_t size)

@@ -70,7 +70,8 @@ cdef int fill_computed(Form* form, plan, list kept) except -1:
                     raise NotServed
                 rare.castagnoli = planned.field.algorithm == "crc32c"
                 rare.start, rare.is_behind = marks[planned.start], planned.is_behind
-                learn_checksum(rare.castagnoli)
+                with sharing:
+                    learn_checksum(rare.castagnoli)
     return 0
 
 

@@ -161,23 +161,25 @@ cdef struct Keyed:
 
 
 cdef uint8_t* write_set(const Item* item, PyObject* items, uint8_t* p, Output* out) noexcept:
-    cdef Py_ssize_t i, count = PyList_GET_SIZE(items)
+    cdef Py_ssize_t i, gathered = 0, count = PyList_GET_SIZE(items)
     cdef Keyed* elements = <Keyed*>uncleared(count, sizeof(Keyed))
-    cdef bint done = elements != NULL and gather_keys(item, items, elements)
+    cdef bint done = elements != NULL and gather_keys(item, items, elements, &gathered)
     if done:
         qsort(elements, count, sizeof(Keyed), by_key)
         for i in range(count):
             done = i == 0 or is_less(elements[i - 1].key, elements[i].key)
             if done:
-                p = write_struct(item.form, elements[i].element, p, out)
+                p = write_held(item.form, elements[i].element, p, out)
             if not done or p == NULL:
                 break
+    for i in range(gathered):
+        let_go(elements[i].element, item.form.slots, item.form.slot_count)
     PyMem_Free(elements)
     return p if done else NULL
 
 
-cdef bint gather_keys(const Item* item, PyObject* items, Keyed* elements) noexcept:
-    """The keys of the elements, if all of them are of the one type that keys of this set have."""
+cdef bint gather_keys(const Item* item, PyObject* items, Keyed* elements, Py_ssize_t* gathered) noexcept:
+    """Hold the elements and note their keys, if all of them are of the one type that keys of this set have."""
     cdef Py_ssize_t i
     cdef PyObject* element
     cdef PyObject* key
@@ -185,10 +187,15 @@ cdef bint gather_keys(const Item* item, PyObject* items, Keyed* elements) noexce
         element = PyList_GET_ITEM(items, i)
         if type_of(element) != item.form.type:
             return False
+        element = hold(element, item.form.type, item.form.slots, item.form.slot_count)
+        if element == NULL:
+            return False
+        elements[i].element = element
+        gathered[0] += 1
         key = slot_of(element, item.rare.sorted_slot)[0]
         if not is_key(key, elements[0].key if i else NULL):
             return False
-        elements[i].key, elements[i].element = key, element
+        elements[i].key = key
     return True
 
 

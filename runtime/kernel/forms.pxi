@@ -108,6 +108,9 @@ cdef struct Form:
     Py_ssize_t unknown_slot
     # How many places are remembered while one is read or written; 0 where no item is computed.
     int mark_count
+    # All slots that hold values; only without a GIL.
+    Py_ssize_t* slots
+    Py_ssize_t slot_count
 
 class NotServed(Exception):
     """A class that the kernel leaves to its generated code."""
@@ -132,13 +135,17 @@ cdef class Codec:
 cdef inline Codec codec_of(cls):
     """The codec of a message's class, made when first asked for."""
     cdef PyObject* found = lookup(<PyObject*>cls, <PyObject*>"_codec")
+    cdef Codec codec
     if found != NULL and type_of(found) == <PyTypeObject*>Codec and (<Codec>found).cls is cls:  # not that of a base
-        return <Codec>found
+        codec = <Codec>found
+        give_back(found)
+        return codec
+    give_back(found)
     return first_codec_of(cls)
 
 
 cdef Codec first_codec_of(cls):
-    """The codec of a class that has none yet."""
+    """The codec of a class that has none yet. Where several threads make one, the first one's is everybody's."""
     from kipwire.description.plan import NoPlanError, plan_of  # the first message alone has to wait for it
 
     try:
@@ -147,7 +154,11 @@ cdef Codec first_codec_of(cls):
         codec.plan = plan
     except (NotServed, NoPlanError):
         codec = Codec(cls)
-    cls._codec = codec
+    with sharing:
+        found = vars(cls).get("_codec")
+        if isinstance(found, Codec) and (<Codec>found).cls is cls:
+            return found
+        cls._codec = codec  # which is whole, and is not changed any more
     return codec
 
 
@@ -179,6 +190,8 @@ cdef Codec made_codec(plan, dict codecs):
         form.declared_count += 1
     if not plan.is_plain:
         fill_computed(form, plan, codec.kept)
+    if WITHOUT_GIL:
+        form.slots = slots_of(plan.cls, codec.kept, &form.slot_count)
     codec.form = form
     codecs[plan.cls] = codec
     if has_only_slots(plan.cls):
@@ -274,14 +287,31 @@ cdef Py_ssize_t offset(cls, name) except -1:
 
 cdef bint has_only_slots(cls) except -1:
     """Whether all that instances have after their header is slots."""
-    cdef Py_ssize_t size = sizeof(PyObject)
-    slots = set()
-    for base in cls.__mro__:
-        for name, descriptor in vars(base).items():
-            if type(name) is str:
-                slots.add(slot_offset(<PyObject*>cls, <PyObject*>name, <PyObject*>descriptor))
-    size += len(slots - {-1}) * sizeof(PyObject*)
+    cdef Py_ssize_t size = sizeof(PyObject) + len(slot_offsets(cls)) * sizeof(PyObject*)
     return size == cls.__basicsize__ and not cls.__weakrefoffset__
+
+
+cdef Py_ssize_t* slots_of(cls, list kept, Py_ssize_t* count) except NULL:
+    """All slots that instances keep values in, which `hold` copies."""
+    cdef Py_ssize_t* slots
+    found = slot_offsets(cls)
+    slots = <Py_ssize_t*>memory(kept, len(found), sizeof(Py_ssize_t))
+    count[0] = 0
+    for at in sorted(found):
+        slots[count[0]] = at
+        count[0] += 1
+    return slots
+
+
+cdef set slot_offsets(cls):
+    """Where in an instance the slots of a class and its bases are."""
+    found = {
+        slot_offset(<PyObject*>cls, <PyObject*>name, <PyObject*>descriptor)
+        for base in cls.__mro__
+        for name, descriptor in vars(base).copy().items()  # which other threads add to
+        if type(name) is str
+    }
+    return found - {-1}
 
 
 cdef int expect_plain(cls) except -1:
@@ -294,7 +324,7 @@ cdef int expect_plain(cls) except -1:
     if cls.__dictoffset__ or type(cls) is not type or not is_plain(<PyTypeObject*><PyObject*>cls):
         raise NotServed  # instances are then more than their slots, or made otherwise
     for base in cls.__mro__:
-        codec = vars(base).keys() & GENERATED
+        codec = {name for name in GENERATED if name in vars(base)}
         if "FIELDS" in codec:
             return 0
         if codec:
@@ -316,15 +346,18 @@ cdef PyObject* uuid_safety
 
 
 cdef int learn_uuid() except -1:
-    global uuid_type, uuid_number_slot, uuid_safety_slot, uuid_safety
-    if uuid_type != NULL:
+    global uuid_number_slot, uuid_safety_slot, uuid_safety
+    if is_set(&uuid_type):
         return 0
     import uuid
 
-    uuid_number_slot = offset(uuid.UUID, "int")
-    uuid_safety_slot = offset(uuid.UUID, "is_safe")
-    uuid_safety = <PyObject*>uuid.SafeUUID.unknown
-    keep(uuid_safety)
-    keep(<PyObject*>uuid.UUID)
-    uuid_type = <PyTypeObject*><PyObject*>uuid.UUID
+    with sharing:
+        if uuid_type != NULL:
+            return 0
+        uuid_number_slot = offset(uuid.UUID, "int")
+        uuid_safety_slot = offset(uuid.UUID, "is_safe")
+        uuid_safety = <PyObject*>uuid.SafeUUID.unknown
+        keep(uuid_safety)
+        keep(<PyObject*>uuid.UUID)
+        set_last(&uuid_type, <PyTypeObject*><PyObject*>uuid.UUID)
     return 0

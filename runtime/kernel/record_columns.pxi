@@ -34,7 +34,7 @@ cdef class RecordTable:
     cdef Fields header
     cdef Column of_header[2]
     cdef Column* wanted_of_header[2]
-    cdef bint is_busy
+    cdef int is_busy
 
     def __cinit__(self):
         self.set_up(0)
@@ -129,12 +129,12 @@ cdef class RecordTable:
         with nogil:
             is_good = fill_records(&self.rows, self.columns, &batch, &cursor)
         if is_good:
-            self.is_busy = False
+            leave(&self.is_busy)
         else:
             forget_rows(&self.rows, before)
             self.call.done = done
             trouble, self.call.trouble = self.call.trouble, NO_TROUBLE
-            self.is_busy = False
+            leave(&self.is_busy)
             if trouble == NO_MEMORY:
                 raise MemoryError
             if trouble == TOO_MUCH:
@@ -150,13 +150,12 @@ cdef class RecordTable:
         finally:
             self.free()
             self.set_up(self.call.done + self.call.done // 8)  # the next ones will be much the same
-            self.is_busy = False
+            leave(&self.is_busy)
 
     cdef int claim(self) except -1:
         """Keep others away until it is no longer busy; no Python code may run between the look and the claim."""
-        if self.is_busy:
+        if not enter(&self.is_busy):
             raise RuntimeError("another thread is adding or taking records")
-        self.is_busy = True
         return 0
 
 

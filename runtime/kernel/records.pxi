@@ -10,22 +10,27 @@ cdef struct RecordSlots:
     Py_ssize_t key
     Py_ssize_t value
     Py_ssize_t headers
+    # All of them.
+    Py_ssize_t slots[5]
 
 cdef RecordSlots record_slots
 
 
 cdef int learn_record() except -1:
-    if record_slots.type != NULL:
+    if is_set(&record_slots.type):
         return 0
     from kipwire.records.model import Record
 
-    record_slots.offset = offset(Record, "offset")
-    record_slots.timestamp = offset(Record, "timestamp")
-    record_slots.key = offset(Record, "key")
-    record_slots.value = offset(Record, "value")
-    record_slots.headers = offset(Record, "headers")
-    keep(<PyObject*>Record)
-    record_slots.type = <PyTypeObject*><PyObject*>Record
+    with sharing:
+        if record_slots.type != NULL:
+            return 0
+        record_slots.slots[0] = record_slots.offset = offset(Record, "offset")
+        record_slots.slots[1] = record_slots.timestamp = offset(Record, "timestamp")
+        record_slots.slots[2] = record_slots.key = offset(Record, "key")
+        record_slots.slots[3] = record_slots.value = offset(Record, "value")
+        record_slots.slots[4] = record_slots.headers = offset(Record, "headers")
+        keep(<PyObject*>Record)
+        set_last(&record_slots.type, <PyTypeObject*><PyObject*>Record)
     return 0
 
 
@@ -205,6 +210,8 @@ def write_records(list records, base_offset, base_timestamp):
     cdef int64_t first_offset, first_timestamp
     cdef Py_ssize_t i
     learn_record()
+    if WITHOUT_GIL:
+        records = records[:]  # whose elements nobody else can drop
     if not as_number(<PyObject*>base_offset, &first_offset):
         return None
     if not as_number(<PyObject*>base_timestamp, &first_timestamp):
@@ -218,11 +225,22 @@ def write_records(list records, base_offset, base_timestamp):
     return owned(close_output(&out))
 
 
-cdef bint write_record(PyObject* item, int64_t base_offset, int64_t base_timestamp, Output* out) noexcept:
+cdef inline bint write_record(PyObject* item, int64_t base_offset, int64_t base_timestamp, Output* out) noexcept:
+    cdef PyObject* held
+    cdef bint done
+    if type_of(item) != record_slots.type:
+        return False
+    held = hold(item, record_slots.type, record_slots.slots, 5)
+    done = held != NULL and write_held_record(held, base_offset, base_timestamp, out)
+    let_go(held, record_slots.slots, 5)
+    return done
+
+
+cdef bint write_held_record(PyObject* item, int64_t base_offset, int64_t base_timestamp, Output* out) noexcept:
     cdef Py_ssize_t at = out.at - out.start
     cdef int64_t offset_delta, timestamp_delta, size
     cdef uint8_t* p = put(out, 2)  # the size, and attributes without meaning as yet
-    if p == NULL or type_of(item) != record_slots.type:
+    if p == NULL:
         return False
     p[1] = 0
     if not delta_of(item, record_slots.timestamp, base_timestamp, &timestamp_delta):
@@ -279,19 +297,24 @@ cdef bint put_headers(PyObject* headers, Output* out) noexcept:
 def are_in_order(list records):
     """Whether they are records of the very class, with ints for numbers and offsets that strictly ascend."""
     cdef PyObject* item
-    cdef PyObject* number
     cdef int64_t offset, timestamp, before = 0
     cdef Py_ssize_t i
     learn_record()
+    if WITHOUT_GIL:
+        records = records[:]
     for i in range(len(records)):
         item = PyList_GET_ITEM(<PyObject*>records, i)
-        if type_of(item) != record_slots.type:
+        if type_of(item) != record_slots.type or not number_in(item, record_slots.timestamp, &timestamp):
             return False
-        number = slot_of(item, record_slots.timestamp)[0]
-        if number == NULL or not as_number(number, &timestamp):
-            return False
-        number = slot_of(item, record_slots.offset)[0]
-        if number == NULL or not as_number(number, &offset) or (i and offset <= before):
+        if not number_in(item, record_slots.offset, &offset) or (i and offset <= before):
             return False
         before = offset
     return True
+
+
+cdef inline bint number_in(PyObject* item, Py_ssize_t slot, int64_t* number) noexcept:
+    """The number that an attribute is. Whether it is one of 64 bits."""
+    cdef PyObject* value = slot_value(item, slot)
+    cdef bint done = value != NULL and as_number(value, number)
+    give_back(value)
+    return done

@@ -1,8 +1,21 @@
 # From instances to bytes. Every function says whether it could, or gives the address of the next byte, or NULL; it could
 # not where a value is wrong, and also where one is right but unusual, such as a tuple for a list: the generated code
-# then looks at it. No Python code runs meanwhile, so that nothing can change what is being written.
+# then looks at it. No Python code runs meanwhile, so that nothing can change what is being written; without a GIL what
+# is written is what `hold` gives.
 
 cdef inline uint8_t* write_struct(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
+    return write_shared(form, instance, p, out) if WITHOUT_GIL else write_held(form, instance, p, out)
+
+
+cdef uint8_t* write_shared(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
+    """A struct that other threads may change."""
+    cdef PyObject* held = hold(instance, form.type, form.slots, form.slot_count)
+    p = NULL if held == NULL else write_held(form, held, p, out)
+    let_go(held, form.slots, form.slot_count)
+    return p
+
+
+cdef inline uint8_t* write_held(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
     if form.mark_count:
         return write_computed(form, instance, p, out)
     return write_items(form, instance, NULL, p, out)
@@ -117,8 +130,10 @@ cdef inline bint put_number(const Item* item, int64_t number, Output* out) noexc
 
 
 cdef bint write_uuid(PyObject* value, uint8_t* p) noexcept:
-    cdef PyObject* number = slot_of(value, uuid_number_slot)[0]
-    return number != NULL and PyLong_CheckExact(number) and uuid_bytes(number, p)
+    cdef PyObject* number = slot_value(value, uuid_number_slot)
+    cdef bint done = number != NULL and PyLong_CheckExact(number) and uuid_bytes(number, p)
+    give_back(number)
+    return done
 
 
 cdef uint8_t* write_array(const Item* item, PyObject* items, bint nullable, uint8_t* p, Output* out) noexcept:
@@ -233,161 +248,3 @@ cdef inline bint write_text(Prefix prefix, PyObject* value, Output* out) noexcep
 cdef inline bint write_blob(Prefix prefix, PyObject* value, Output* out) noexcept:
     cdef uint8_t* p = with_room(out, out.at, ROOM)
     return p != NULL and moved(out, store_blob(prefix, value, False, p, out))
-
-
-cdef inline uint8_t* write_tag_section(const Form* form, PyObject* instance, uint8_t* p, Output* out) noexcept:
-    """The tagged fields that are not at their defaults and the unknown ones, merged in the order of their tags."""
-    if form.tagged_count == 0 and slot_of(instance, form.unknown_slot)[0] == None_:
-        p = with_room(out, p, 1)
-        if p == NULL:
-            return NULL
-        p[0] = 0
-        return p + 1
-    out.at = p
-    return out.at if put_tagged_fields(form, instance, out) else NULL
-
-
-cdef bint put_tagged_fields(const Form* form, PyObject* instance, Output* out) noexcept:
-    cdef PyObject* unknown = slot_of(instance, form.unknown_slot)[0]
-    cdef Unknown* others = NULL
-    cdef Py_ssize_t other_count = 0
-    cdef bint done
-    if unknown == NULL:
-        return False
-    if unknown != None_:
-        if not PyDict_CheckExact(unknown):
-            return False
-        other_count = PyDict_Size(unknown)
-    if other_count == 0:
-        if form.tagged_count == 0:
-            return put_varint(out, 0)
-        return write_tagged_fields(form, instance, NULL, 0, out)
-    others = <Unknown*>uncleared(other_count, sizeof(Unknown))
-    done = (
-        others != NULL
-        and gather_unknown(form, unknown, others)
-        and write_tagged_fields(form, instance, others, other_count, out)
-    )
-    PyMem_Free(others)
-    return done
-
-
-cdef struct Unknown:
-    int64_t tag
-    PyObject* value
-
-
-cdef bint gather_unknown(const Form* form, PyObject* fields, Unknown* gathered) noexcept:
-    """The unknown tagged fields of a dict in the order of their tags."""
-    cdef Py_ssize_t at = 0, count = 0
-    cdef PyObject* key
-    cdef PyObject* value
-    cdef int64_t tag
-    while PyDict_Next(fields, &at, &key, &value):
-        if not as_number(key, &tag) or not 0 <= tag <= MAX_TAG or is_declared(form, tag):
-            return False
-        if not PyBytes_CheckExact(value):
-            return False
-        gathered[count].tag = tag
-        gathered[count].value = value
-        count += 1
-    qsort(gathered, count, sizeof(Unknown), by_tag)
-    return True
-
-
-cdef int by_tag(const void* one, const void* other) noexcept nogil:
-    return -1 if (<const Unknown*>one).tag < (<const Unknown*>other).tag else 1
-
-
-cdef bint write_tagged_fields(
-    const Form* form, PyObject* instance, const Unknown* others, Py_ssize_t other_count, Output* out
-) noexcept:
-    cdef Py_ssize_t count_at = out.at - out.start
-    cdef Py_ssize_t i = 0, j = 0, before
-    cdef uint64_t count = 0
-    cdef PyObject* value
-    if put(out, 1) == NULL:
-        return False
-    while i < form.tagged_count or j < other_count:
-        if j == other_count or (i < form.tagged_count and form.tagged[i].tag < others[j].tag):
-            before = out.at - out.start
-            value = slot_of(instance, form.tagged[i].slot)[0]
-            if value == NULL or not write_tagged_field(&form.tagged[i], value, out):
-                return False
-            count += out.at - out.start > before
-            i += 1
-        else:
-            if not write_unknown_field(&others[j], out):
-                return False
-            count += 1
-            j += 1
-    return insert_varint(out, count_at, count)
-
-
-cdef bint write_unknown_field(const Unknown* field, Output* out) noexcept:
-    cdef Py_ssize_t size = PyBytes_GET_SIZE(field.value)
-    return (
-        put_varint(out, field.tag)
-        and put_varint(out, size)
-        and put_long(out, PyBytes_AS_STRING(field.value), size)
-    )
-
-
-cdef bint write_tagged_field(const Item* item, PyObject* value, Output* out) noexcept:
-    """A known field with its tag and its size; nothing where it has its default."""
-    cdef Py_ssize_t start = out.at - out.start, size_at, before
-    cdef bint counts = out.counts
-    if value == LAZY if item.lazy else is_default(item, value):
-        return True
-    if not put_varint(out, item.tag):
-        return False
-    size_at = out.at - out.start
-    if put(out, 1) == NULL:
-        return False
-    before = written(out)
-    out.counts = counts and not item.lazy  # of what is compared below the bytes are needed
-    if not put_item(item, value, out):
-        return False
-    out.counts = counts
-    if item.lazy and value != None_:
-        if item.default_bytes == NULL:
-            return False
-        if ends_with(out, size_at + 1 + item.nullable, item.default_bytes):
-            out.at = out.start + start
-            return True
-    return insert_varint(out, size_at, written(out) - before)
-
-
-cdef bint is_default(const Item* item, PyObject* value) noexcept:
-    """Whether a tagged field is left out. Of a value that cannot be written it does not matter what is said."""
-    if item.default == None_ or value == None_:
-        return value == item.default
-    if item.kind == ARRAY:
-        return PyList_CheckExact(value) and PyList_GET_SIZE(value) == 0
-    if item.kind == STRING:
-        return PyUnicode_CheckExact(value) and PyObject_RichCompareBool(value, item.default, Py_EQ) == 1
-    if item.kind == BYTES:
-        return PyBytes_CheckExact(value) and PyObject_RichCompareBool(value, item.default, Py_EQ) == 1
-    if item.kind == BOOL:
-        return value == item.default
-    if item.kind == FLOAT64:
-        return PyFloat_CheckExact(value) and PyFloat_AS_DOUBLE(value) == PyFloat_AS_DOUBLE(item.default)
-    if item.kind == UUID:
-        return type_of(value) == uuid_type and same_uuid(value, item.default)
-    return PyLong_CheckExact(value) and PyObject_RichCompareBool(value, item.default, Py_EQ) == 1
-
-
-cdef bint same_uuid(PyObject* one, PyObject* other) noexcept:
-    cdef uint8_t bytes_of_one[16]
-    cdef uint8_t bytes_of_other[16]
-    return (
-        write_uuid(one, bytes_of_one)
-        and write_uuid(other, bytes_of_other)
-        and memcmp(bytes_of_one, bytes_of_other, 16) == 0
-    )
-
-
-cdef bint ends_with(Output* out, Py_ssize_t start, PyObject* expected) noexcept:
-    """Whether what was written from `start` on is this."""
-    cdef Py_ssize_t size = out.at - out.start - start
-    return size == PyBytes_GET_SIZE(expected) and memcmp(out.start + start, PyBytes_AS_STRING(expected), size) == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import RLock
+
 from kipwire.tools.typed import Generic, overload
 
 TYPE_CHECKING = False
@@ -28,6 +30,18 @@ DEFAULT: Any = _Default()
 """A default that is created for each message: an empty array, or a struct of defaults."""
 
 
+_making = RLock()
+"""Whoever has it looks at an attribute and sets it in one step. What is set without it is set for good."""
+
+
+def kept(cls: type, name: str, value: T) -> T:
+    """What a class itself has under a name: the value that comes first, of several that threads make at once."""
+    with _making:
+        if name not in vars(cls):
+            setattr(cls, name, value)
+        return vars(cls)[name]  # type: ignore[no-any-return]
+
+
 class LazyStruct(Generic[T]):
     """A tagged struct that is made on first use, since most are never sent or read."""
 
@@ -46,12 +60,16 @@ class LazyStruct(Generic[T]):
             return self
         value = getattr(instance, self.slot)
         if value is DEFAULT:
-            value = self.make()
-            setattr(instance, self.slot, value)
+            with _making:  # threads that read at the same time get the same struct
+                value = getattr(instance, self.slot)
+                if value is DEFAULT:
+                    value = self.make()
+                    setattr(instance, self.slot, value)
         return value  # type: ignore[no-any-return]
 
     def __set__(self, instance: object, value: T) -> None:
-        setattr(instance, self.slot, value)
+        with _making:  # a thread that reads the default does not undo it
+            setattr(instance, self.slot, value)
 
 
 class UnknownTaggedFields:
@@ -66,8 +84,12 @@ class UnknownTaggedFields:
             return self
         fields: dict[int, bytes] | None = instance._unknown_tagged_fields
         if fields is None:
-            fields = instance._unknown_tagged_fields = {}
+            with _making:
+                fields = instance._unknown_tagged_fields
+                if fields is None:
+                    fields = instance._unknown_tagged_fields = {}
         return fields
 
     def __set__(self, instance: Any, value: dict[int, bytes]) -> None:
-        instance._unknown_tagged_fields = value
+        with _making:
+            instance._unknown_tagged_fields = value

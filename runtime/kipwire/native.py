@@ -33,9 +33,11 @@ def _load() -> tuple[ModuleType | None, str]:
     if os.environ.get("KIPWIRE_NATIVE") == "0":
         return None, "KIPWIRE_NATIVE=0 switches it off"
     try:
-        from kipwire import _kernel
-    except ImportError as error:
+        import kipwire._kernel as _kernel
+    except ModuleNotFoundError as error:
         return None, f"it is not built for this Python: {error}"
+    except ImportError as error:  # such as in a subinterpreter, which cannot have it
+        return None, f"it cannot be loaded here: {error}"
     return _kernel, f"it is built: {_kernel.__file__}"
 
 

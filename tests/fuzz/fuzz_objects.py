@@ -1,6 +1,6 @@
-"""Run a kernel that was built with sanitizers on objects that do harm, and while other threads change messages.
+"""Run a kernel that was built with sanitizers on objects that do harm.
 
-    python -m tests.fuzz.fuzz_objects FOLDER --target hostile-objects|threads [--seconds 60] [--seed 0]
+    python -m tests.fuzz.fuzz_objects FOLDER --target hostile-objects [--seconds 60] [--seed 0]
 
 See fuzzing.py.
 """
@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import gc
 import random
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -197,89 +194,5 @@ def _collecting(look: Callable[[str, dict[str, int]], None]) -> Iterator[None]:
         gc.callbacks.remove(look)
 
 
-# Threads.
-
-
-def threads(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
-    """Messages, records and a table of records that other threads change or use all the while."""
-    kernel.fall_back_on(**native_checks.PYTHON)
-    pool = [(cls, data) for cls, data in fuzzing.seeds() if len(data) < 2000]
-    shared: list[Message] = []
-    records = [Record(offset=number, value=b"value") for number in range(10)]
-    table = kernel.RecordTable()
-    section = kernel.write_records(records, 0, 0)
-    stop = threading.Event()
-    failures: list[BaseException] = []
-
-    def work(seed: int) -> None:
-        own = random.Random(seed)
-        try:
-            while not stop.is_set():
-                if shared:
-                    _change(shared[0], own)
-                _change_records(records, own)
-                _use_table(table, section)
-        except BaseException as failure:
-            failures.append(failure)
-
-    workers = [threading.Thread(target=work, args=(chance.randrange(2**32),), daemon=True) for _ in range(3)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for worker in workers:
-            worker.start()
-        while True:
-            cls, data = chance.choice(pool)
-            derived: Any = type(cls.__name__, (cls,), {"__slots__": ()})  # a new class, which all threads use first
-            message = derived.decode(data) if chance.random() < 0.2 else cls.decode(data)
-            shared[:] = [message]
-            with native_checks.alone(kernel):
-                for _ in range(5):
-                    written = kernel.encode(message)
-                    again = native_checks.PYTHON["decode"](type(message), written)
-                    assert kernel.encode(again) == written
-                    found = kernel.write_records(records, 0, 0)
-                    assert found is not None and kernel.read_records(found, 0, 0) is not None
-            assert not failures, failures
-            yield
-    finally:
-        stop.set()
-        for worker in workers:
-            worker.join()
-        sys.setswitchinterval(interval)
-
-
-def _change(message: Message, chance: random.Random) -> None:
-    """Make lists in a message longer or shorter, in a way that it stays a message."""
-    for item in list(native_checks._structs(message)):
-        for field in item.ATTRIBUTES:
-            value = getattr(item, field.name)
-            if isinstance(value, list) and value and field.struct is not None:
-                change = partial(value.append, value[0]) if chance.random() < 0.5 else partial(_shorten, value)
-                if len(value) < 10 or change.func is _shorten:
-                    change()
-        if item.FLEXIBLE:
-            item._unknown_tagged_fields = chance.choice((None, {999: b"x" * chance.randrange(300)}))
-
-
-def _shorten(value: list[Any]) -> None:
-    del value[1:]
-
-
-def _change_records(records: list[Record], chance: random.Random) -> None:
-    if len(records) < 20:
-        records.append(Record(offset=chance.randrange(100), key=b"k" * chance.randrange(300)))
-    else:
-        del records[5:]
-    records[0].headers[:] = [("key", b"value")] * chance.randrange(5)
-
-
-def _use_table(table: Any, section: bytes) -> None:
-    with suppress(RuntimeError):  # it is for one call at a time
-        table.add(0, section, 10, 0, 0, None)
-        counts = {count for count, _, _ in table.take()}
-        assert len(counts) == 1 and counts.pop() % 10 == 0
-
-
 if __name__ == "__main__":
-    fuzzing.run(__doc__, {"hostile-objects": hostile_objects, "threads": threads})
+    fuzzing.run(__doc__, {"hostile-objects": hostile_objects})

@@ -21,6 +21,7 @@ import traceback
 import uuid
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -66,9 +67,8 @@ def main(description: str | None, targets: dict[str, Target]) -> int:
 
 
 def load(folder: Path) -> ModuleType:
-    """The kernel that a folder has."""
-    (file,) = folder.glob("_kernel*.so")
-    spec = importlib.util.spec_from_file_location("_kernel", file)
+    """The kernel that a folder has for this Python."""
+    spec = importlib.util.spec_from_file_location("_kernel", folder / f"_kernel{EXTENSION_SUFFIXES[0]}")
     assert spec is not None and spec.loader is not None
     kernel = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(kernel)

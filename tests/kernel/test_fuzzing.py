@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import kipwire
 from kipwire import native
 from tests.support import native_checks
 from tests.support.places import ROOT
+from tests.support.spec_package import write_package
 
 KERNEL = Path(kipwire.__file__).parent
 
@@ -49,6 +52,19 @@ def test_fuzzer_counts_its_inputs() -> None:
 def test_fuzzer_fails_at_differences_and_at_unexpected_errors(fault: str) -> None:
     program = BROKEN.format(fault=fault)
     assert run("-c", program, str(KERNEL), "--target", "broken") == (1, "broken: 2 inputs, 0 reports, 1 differences")
+
+
+@needs_kernel
+def test_threads_are_fuzzed_with_all_that_they_may_do(tmp_path: Path) -> None:
+    for specs in ("forms", "layouts"):
+        write_package(ROOT / "tests" / "data" / specs, tmp_path / f"{specs}_of_every_kind")
+    program = (sys.executable, "-m", "tests.fuzz.fuzz_threads", str(KERNEL), "--target", "threads", "--seconds", "2")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(program, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts, last = done.stdout.strip().splitlines()
+    assert re.fullmatch(r"threads: [1-9]\d* inputs, 0 reports, 0 differences", last)
+    assert {"change", "replace", "use_its_own", "use_table", "write"} <= set(re.findall(r"\w+", counts))
 
 
 @pytest.mark.parametrize("error", [KeyError, MemoryError, AssertionError, SystemError])

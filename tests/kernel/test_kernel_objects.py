@@ -65,7 +65,7 @@ COLLECTED = """
     work()
     gc.freeze()
     gc.callbacks.append(look)
-    gc.set_threshold(1)
+    gc.set_threshold(1, 0)  # 0, so that without a GIL it does not wait for many more
     work()
     gc.set_threshold(0)
     assert looked

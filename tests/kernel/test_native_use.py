@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import sysconfig
 import uuid
 from contextlib import suppress
 from importlib import import_module
@@ -154,6 +155,48 @@ def test_environment_switches_the_kernel_off() -> None:
 def test_all_works_in_silence_without_a_built_kernel() -> None:
     missing = "import sys; sys.modules['kipwire._kernel'] = None"
     assert reported({}, missing).startswith("False it is not built for this Python: ")
+
+
+IN_ANOTHER_INTERPRETER = """
+from kipwire import native
+from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
+assert HeartbeatRequest.decode(HeartbeatRequest(group_id='g').encode()).group_id == 'g'
+assert not native.in_use
+print(native.reason, flush=True)
+"""
+
+
+@needs_kernel
+def test_a_subinterpreter_goes_without_the_kernel_and_says_why() -> None:
+    program = f"""
+try:
+    import _interpreters as interpreters  # Python 3.13
+    kinds = ("isolated", "legacy")
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    kinds = ("isolated",)
+from kipwire import native
+assert native.in_use
+for kind in kinds:
+    one = interpreters.create(kind) if len(kinds) > 1 else interpreters.create()
+    assert interpreters.run_string(one, {IN_ANOTHER_INTERPRETER!r}) is None
+    interpreters.destroy(one)
+from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
+assert native.kernel.serves(HeartbeatRequest)
+assert HeartbeatRequest.decode(HeartbeatRequest(group_id='g').encode()).group_id == 'g'
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    reasons = done.stdout.splitlines()
+    assert reasons and all(one.startswith("it cannot be loaded here: ") for one in reasons)
+
+
+@needs_kernel
+def test_kernel_needs_no_gil() -> None:
+    program = "import sys, kipwire.native; print(kipwire.native.in_use, getattr(sys, '_is_gil_enabled', bool)())"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
+    has_gil = not sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info >= (3, 13)
+    assert done.stdout.split() == ["True", str(has_gil)]
 
 
 @needs_kernel

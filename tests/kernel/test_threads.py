@@ -1,4 +1,8 @@
-"""A call of the kernel is one step: what other threads do to a message meanwhile comes before it or after it."""
+"""Threads may use the same classes and messages.
+
+With a GIL a call of the kernel is one step; without one it reads every struct and list at one moment. What is made on
+first use is made once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,8 @@ from typing import Any
 import pytest
 
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker
-from kipwire import native
+from kipwire import DEFAULT, LazyStruct, native
+from kipwire.description.plan import struct_plan
 from kipwire.records import Record
 from tests.support import native_checks
 
@@ -117,3 +122,102 @@ def test_one_table_of_records_is_for_one_call_at_a_time() -> None:
             use()
     table.take()
     assert table.add(0, section, 300, 0, 0, None) and table.count == 300
+
+
+# What is made on first use.
+
+
+def at_once(action: Callable[[], object], count: int = 8) -> list[object]:
+    """What an action returns in several threads that begin together."""
+    found: list[object] = []
+    together = threading.Barrier(count)
+
+    def work() -> None:
+        together.wait()
+        found.append(action())
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(found) == count, "a thread has failed"
+    return found
+
+
+@needs_kernel
+def test_threads_that_use_a_class_first_at_the_same_time_share_what_is_made_of_it() -> None:
+    data = MetadataResponse(cluster_id="one").encode()
+    for _ in range(30):
+        cls: Any = type("Derived", (MetadataResponse,), {"__slots__": ()})
+
+        def use(cls: Any = cls) -> tuple[Any, Any]:
+            assert KERNEL.decode(cls, data).cluster_id == "one"
+            return vars(cls)["_codec"], struct_plan(cls)
+
+        assert len(set(at_once(use))) == 1
+
+
+class Meeting:
+    """A default that is made while another thread asks for it, too."""
+
+    def __init__(self) -> None:
+        self.found: list[object] = []
+
+    def make(self) -> object:
+        if not self.found:
+            self.found.append(None)
+            other = threading.Thread(target=self.ask)
+            other.start()
+            other.join(0.2)  # it has to wait for this one, which cannot wait for it
+            self.other = other
+        return object()
+
+    def ask(self) -> None:
+        self.found.append(self.holder.value)
+
+    def run(self) -> list[object]:
+        """What both threads, and one that comes later, have got."""
+        make = self.make
+
+        class Holder:
+            __slots__ = ("_lazy_value",)
+            value = LazyStruct(make)
+
+            def __init__(self) -> None:
+                self._lazy_value = DEFAULT
+
+        self.holder = Holder()
+        first = self.holder.value
+        self.other.join()
+        return [first, self.holder.value, *self.found[1:]]
+
+
+def test_threads_that_read_a_lazy_struct_at_the_same_time_get_the_same_one() -> None:
+    first, later, others = Meeting().run()
+    assert first is later is others
+
+
+class Growing(int):
+    """A tag that adds one to the fields that it is in when it is looked at, as another thread may."""
+
+    fields: dict[int, bytes]
+
+    def __ge__(self, other: int) -> bool:
+        self.fields[self + 1] = b""
+        return int(self) >= other
+
+    __hash__ = int.__hash__
+
+
+def test_unknown_tagged_fields_may_be_added_while_python_writes_them() -> None:
+    message = MetadataResponse()
+    tag = Growing(990)
+    tag.fields = message.unknown_tagged_fields = {tag: b"x"}
+    written = native.PYTHON_METHODS["encode"](message)
+    assert MetadataResponse.decode(written).unknown_tagged_fields == {990: b"x"}

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.same_without_kernel("no message is read")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 WHEELS = PROJECT["tool"]["cibuildwheel"]
+WITHOUT_GIL = "3.14t"
 PYTHONS = [
     one.rpartition(" ")[2]
     for one in PROJECT["project"]["classifiers"]
@@ -39,16 +40,19 @@ def test_a_workflow_runs_files_and_targets_that_are_there(workflow: Path) -> Non
 
 
 def test_what_wheels_are_tested_by_is_there() -> None:
-    paths = [path for command in WHEELS["test-command"] for path in re.findall(r"tests/[\w/.]+", command)]
-    assert paths
-    assert all((ROOT / path).exists() for path in paths)
-    assert set(WHEELS["test-extras"]) <= set(PROJECT["project"]["optional-dependencies"])
+    for tested in [WHEELS, *WHEELS["overrides"]]:
+        paths = [path for command in tested["test-command"] for path in re.findall(r"tests/[\w/.]+", command)]
+        assert paths
+        assert all((ROOT / path).exists() for path in paths)
+        assert set(tested["test-extras"]) <= set(PROJECT["project"]["optional-dependencies"])
 
 
 def test_every_supported_python_gets_wheels_and_is_tested_on_every_system() -> None:
-    assert [f"cp{python.replace('.', '')}-*" for python in PYTHONS] == WHEELS["build"]
-    systems = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]["systems"]
-    assert systems["strategy"]["matrix"]["python"] == PYTHONS
+    assert [f"cp{python.replace('.', '')}-*" for python in [*PYTHONS, WITHOUT_GIL]] == WHEELS["build"]
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    assert jobs["systems"]["strategy"]["matrix"]["python"] == PYTHONS
+    (python,) = [step["with"] for step in jobs["free-threaded"]["steps"] if "setup-python" in step.get("uses", "")]
+    assert python["python-version"] == WITHOUT_GIL
 
 
 def test_nothing_of_development_is_published_as_an_extra() -> None:

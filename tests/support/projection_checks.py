@@ -12,7 +12,7 @@ from kipwire import Message, Struct
 from kipwire.projection import python_engine
 from kipwire.projection.paths import choice_of, steps_to
 from tests.support import native_checks
-from tests.support.native_checks import PYTHON, _result, content
+from tests.support.native_checks import PYTHON, content, result
 
 
 def every_path(cls: type[Struct]) -> list[str]:
@@ -50,13 +50,13 @@ def check_read(kernel: ModuleType, cls: type[Message], data: bytes, paths: Seque
     Returns them. The kernel must be `alone`.
     """
     ways = [steps_to(cls, path) for path in paths]
-    message = _result(PYTHON["decode"], cls, data)
+    message = result(PYTHON["decode"], cls, data)
     expected = None if message is None else python_engine.values_of(message, ways)
     if (served := projector(kernel, cls, paths)) is None:
         return expected
     assert content(served.decode(data)) == content(expected), f"{cls.NAME} v{cls.VERSION} {paths}: {data.hex()}"
     before, after = b"\x01" * 3, b"\x00\x01"
-    longer = _result(PYTHON["read"], cls, before + data + after, 3)
+    longer = result(PYTHON["read"], cls, before + data + after, 3)
     found = served.read(before + data + after, 3)
     assert (found is None) == (longer is None)
     if found is not None:
@@ -83,7 +83,7 @@ def check_replace(
     found = served.replace(data, list(values), 0, True)
     surrounded = served.replace(b"\x01" * 3 + data + b"\x00", list(values), 3, False)
     assert content(values) == before
-    expected = _result(_replaced_by_python, cls, data, paths, values)
+    expected = result(_replaced_by_python, cls, data, paths, values)
     what = f"{cls.NAME} v{cls.VERSION} {paths}: {data.hex()}, {values!r}"
     if found is None:
         assert not usual or expected is None, f"the kernel gave up on {what}"

@@ -339,7 +339,7 @@ def tag_section(item: Struct, fields: list[tuple[int, bytes]]) -> bytes:
     """The tag section of a struct with these fields and the unknown ones, in the order of their tags."""
     unknown = item._unknown_tagged_fields
     if unknown:
-        for tag, value in unknown.items():
+        for tag, value in [*unknown.items()]:  # which another thread may add to
             if tag in item.DECLARED_TAGS or not 0 <= tag <= MAX_TAG:
                 raise Malformed
             fields.append((tag, as_bytes(value)))

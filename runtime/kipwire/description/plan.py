@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from kipwire.lazy import kept
 from kipwire.structs import Field, Struct
 
 CHECKSUM_WIDTH = 4
@@ -177,9 +178,7 @@ def plan_of(cls: type[Struct]) -> Plan:
 def struct_plan(cls: type[Struct]) -> Plan:
     """The plan of a generated class, made when first asked for."""
     plan: Plan | None = cls.__dict__.get("_plan")
-    if plan is None:
-        plan = cls._plan = Plan(cls)
-    return plan
+    return kept(cls, "_plan", Plan(cls)) if plan is None else plan
 
 
 def _kind(field: Field) -> str:
