@@ -17,6 +17,7 @@ NO_CODECS = (
     "kipwire.__version__",
     "kipwire.api_keys",
     "kipwire.contract",
+    "kipwire.description.column_order",
     "kipwire.header_keys",
     "kipwire.structs",
     "kipwire.types",

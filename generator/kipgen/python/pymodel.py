@@ -168,7 +168,7 @@ def _docstring(struct: WireStruct, fields: tuple[WireField, ...], attributes: di
     """
 
     def in_python(text: str) -> str:
-        return re.sub(r"\w+", lambda word: attributes.get(word[0], word[0]), text)
+        return re.sub(r"\w+", lambda word: attributes.get(word[0], word[0]), text).strip()
 
     lines = _wrap(in_python(struct.about) or f"{struct.class_name}.", "", "")
     entries = [f"{field.attribute} ({_type_note(field)}): {in_python(_meaning(field))}" for field in fields]

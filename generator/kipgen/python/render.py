@@ -207,7 +207,7 @@ def _same(message: WireMessage, origin: int, source: str) -> str:
 
 def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> str:
     forms = [version for version, origin in origins.items() if version == origin]
-    text = f"{spec.name}: {spec.about}" if spec.about else f"{spec.name}."
+    text = f"{spec.name}: {spec.about}" if spec.about.strip() else f"{spec.name}."
     versions = f"Versions {spec.valid_versions}; " + (
         "all of one form." if len(forms) == 1 else f"the form changes with {', '.join(map(str, forms[1:]))}."
     )

@@ -73,6 +73,13 @@ def test_code_of_any_record_format_is_as_black_formats_it(spec: dict[str, Any], 
     check_modules({**spec, "about": about, "fields": fields})
 
 
+@pytest.mark.parametrize("about", ["", " ", "\t\n "])
+def test_a_blank_text_is_as_no_text(about: str) -> None:
+    spec = CASES["minimal-data"]
+    fields = [{**spec["fields"][0], "about": about}, *spec["fields"][1:]]
+    check_modules({**spec, "about": about, "fields": fields})
+
+
 @settings(deadline=None)
 @given(TEXTS)
 def test_a_literal_is_as_black_has_it(text: str) -> None:
