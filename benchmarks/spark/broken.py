@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 import kipspark
 from benchmarks.reporting.report import Table
 from benchmarks.spark.messages import COMMIT, write_messages
-from kipspark.commands import reason
+from kipspark.reasons import reason
 
 EVERY = 100
 """One in this many messages is cut short."""

@@ -218,6 +218,7 @@ class Growing(int):
 def test_unknown_tagged_fields_may_be_added_while_python_writes_them() -> None:
     message = MetadataResponse()
     tag = Growing(990)
-    tag.fields = message.unknown_tagged_fields = {tag: b"x"}
+    fields: dict[int, bytes] = {tag: b"x"}
+    tag.fields = message.unknown_tagged_fields = fields
     written = native.PYTHON_METHODS["encode"](message)
     assert MetadataResponse.decode(written).unknown_tagged_fields == {990: b"x"}

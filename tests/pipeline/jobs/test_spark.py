@@ -248,6 +248,12 @@ def test_from_message_reads_versions_from_the_bytes_and_to_message_writes_them(
     assert decoded.count() == 51
 
 
+def plan_of(frame: DataFrame) -> str:
+    """The plan that Spark runs."""
+    java: Any = frame._jdf
+    return str(java.queryExecution().executedPlan())
+
+
 def test_messages_of_a_columnar_scan_are_decoded_from_rows(spark: SparkSession, tmp_path: Path) -> None:
     """Spark 4.3 copies the results of functions twice after a columnar scan, such as one of Parquet."""
     data = [b"\0\x04" + OffsetCommitValue(offset=at).encode() for at in range(100)]
@@ -255,7 +261,7 @@ def test_messages_of_a_columnar_scan_are_decoded_from_rows(spark: SparkSession, 
     table = spark.read.parquet(str(tmp_path / "table"))
     message = kipspark.from_message("data", "OffsetCommitValue")
     decoded = table.select(message.alias("m"))
-    plan = str(decoded._jdf.queryExecution().executedPlan()).splitlines()
+    plan = plan_of(decoded).splitlines()
     (at,) = [at for at, line in enumerate(plan) if "ArrowEvalPython" in line]
     assert "FileScan" in plan[-1] and "FileScan" not in plan[at + 1]
     offsets = [*range(100), None]
@@ -279,7 +285,7 @@ def test_a_message_and_its_error_are_decoded_once(spark: SparkSession) -> None:
         kipspark.from_message("data", "OffsetCommitValue", mode="PERMISSIVE").alias("m"),
         kipspark.error_of_message("data", "OffsetCommitValue").alias("error"),
     )
-    plan = str(both._jdf.queryExecution().executedPlan())
+    plan = plan_of(both)
     assert "[pythonUDF0" in plan and "pythonUDF1" not in plan
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -90,14 +91,14 @@ def test_checkpoints_are_read() -> None:
 @pytest.mark.parametrize("suffix", [".index", ".timeindex", ".txnindex"])
 def test_an_index_that_ends_within_an_entry_says_where(suffix: str) -> None:
     data = file(suffix)
-    read = {
+    readers: dict[str, Callable[[], Iterator[object]]] = {
         ".index": lambda: offset_index(io.BytesIO(data[:-1]), BASE),
         ".timeindex": lambda: time_index(io.BytesIO(data[:-1]), BASE),
         ".txnindex": lambda: aborted_transactions(io.BytesIO(data[:-1])),
-    }[suffix]
+    }
     size = {".index": 8, ".timeindex": 12, ".txnindex": 34}[suffix]
     with pytest.raises(DecodeError, match=f"need {size} bytes, but only {size - 1} are left") as error:
-        list(read())
+        list(readers[suffix]())
     assert error.value.path == f"entries[{len(data) // size - 1}]"
     assert error.value.offset == len(data) - size
 
