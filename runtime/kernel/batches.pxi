@@ -104,7 +104,8 @@ def learn_batches(cls, *, codecs, timestamp_types, limits, compress, batches_fro
         for i in range(BATCH_SLOTS):
             batch_slots[i] = offset(cls, BATCH_NAMES[i])
         default_limits, known_codecs, known_timestamp_types = limits, codecs, timestamp_types
-        compressed, rest_of_batches, records_of_source, section_of_source = compress, batches_from, records_of, section_of
+        compressed, rest_of_batches = compress, batches_from
+        records_of_source, section_of_source = records_of, section_of
         keep(<PyObject*>cls)
         set_last(&batch_type, <PyTypeObject*><PyObject*>cls)
 

@@ -1,4 +1,4 @@
-"""Threads may use the same batches, records and values of projections; each result is one that a single thread could get."""
+"""Threads may use the same batches, records and values of projections; a single thread could get each result, too."""
 
 from __future__ import annotations
 
@@ -97,7 +97,8 @@ def test_values_of_a_projection_that_other_threads_change_make_a_message() -> No
         topics=[MetadataResponseTopic(name="topic", partitions=partitions) for _ in range(3)],
     )
     data = message.encode()
-    served = projection_checks.projector(KERNEL, MetadataResponse, ("brokers", "topics.name", "topics.partitions.isr_nodes"))
+    paths = "brokers", "topics.name", "topics.partitions.isr_nodes"
+    served = projection_checks.projector(KERNEL, MetadataResponse, paths)
     values: list[Any] = list(served.decode(data))
 
     def put_in() -> None:
