@@ -20,8 +20,11 @@ def write_batch(
     base_sequence=-1, is_transactional=False, is_control=False,
 ):
     cdef Head head
-    cdef Py_ssize_t codec, time
-    codec, time = index_of(compression, known_codecs), index_of(timestamp_type, known_timestamp_types)
+    cdef Py_ssize_t codec = -1, time = -1
+    if is_set(&batch_type):
+        codec, time = index_of(compression, known_codecs), index_of(timestamp_type, known_timestamp_types)
+    if WITHOUT_GIL and type(records) is list:
+        records = own_records(records)
     if (
         type(records) is list
         and codec >= 0
@@ -57,6 +60,27 @@ def write_batch(
     )
 
 
+cdef list own_records(list records):
+    """The records as each is at one moment, so that those that are looked at first are those that are written."""
+    cdef PyObject* held
+    cdef PyObject* copied
+    cdef Py_ssize_t i, slot
+    learn_record()
+    own = records[:]
+    for i in range(len(own)):
+        if type_of(PyList_GET_ITEM(<PyObject*>own, i)) != record_slots.type:
+            continue
+        held = hold(PyList_GET_ITEM(<PyObject*>own, i), record_slots.type, record_slots.slots, 5)
+        copied = NULL if held == NULL else new_instance(record_slots.type, 0)
+        if copied != NULL:
+            for slot in record_slots.slots:
+                slot_of(copied, slot)[0] = slot_of(held, slot)[0]
+                keep_if_any(slot_of(held, slot)[0])
+        let_go(held, record_slots.slots, 5)
+        own[i] = owned(copied)
+    return own
+
+
 cdef Py_ssize_t index_of(name, tuple names) except -2:
     """Where a name is among others, -1 where it is not; identity first, as they mostly are literals."""
     cdef Py_ssize_t i
@@ -89,9 +113,9 @@ cdef bint scan_records(PyObject* records, Head* head) noexcept:
         item = PyList_GET_ITEM(records, i)
         if type_of(item) != record_slots.type:
             return False
-        if not is_number(slot_of(item, record_slots.timestamp)[0], &timestamp) or timestamp < -1:
+        if not number_in(item, record_slots.timestamp, &timestamp) or timestamp < -1:
             return False
-        if not is_number(slot_of(item, record_slots.offset)[0], &offset) or (i and offset <= before):
+        if not number_in(item, record_slots.offset, &offset) or (i and offset <= before):
             return False
         if i == 0:
             head.base_offset, head.base_timestamp = offset, timestamp
@@ -101,10 +125,6 @@ cdef bint scan_records(PyObject* records, Head* head) noexcept:
     return True
 
 
-cdef inline bint is_number(PyObject* value, int64_t* number) noexcept:
-    return value != NULL and as_number(value, number)
-
-
 cdef bint spans_records(PyObject* records, bint has_base, PyObject* last_offset_delta, Head* head) noexcept:
     """Set the delta of the last offset, which was that offset. Whether all records are between it and the base."""
     cdef int64_t first, end = 0
@@ -112,7 +132,7 @@ cdef bint spans_records(PyObject* records, bint has_base, PyObject* last_offset_
         if not has_base:
             return False
     else:
-        if not as_number(slot_of(PyList_GET_ITEM(records, 0), record_slots.offset)[0], &first):
+        if not number_in(PyList_GET_ITEM(records, 0), record_slots.offset, &first):
             return False
         if first < head.base_offset or not is_difference(head.last_offset_delta, head.base_offset, &end):
             return False

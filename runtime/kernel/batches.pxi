@@ -82,7 +82,7 @@ def replacement(name, function):
 
 
 def learn_batches(cls, *, codecs, timestamp_types, limits, compress, batches_from, records_of, section_of):
-    """Learn what batches are made of and from; before that no batch is made.
+    """Learn what batches are made of and from, the first time; before that no batch is made.
 
     Args:
         cls: the class of batches.
@@ -97,13 +97,17 @@ def learn_batches(cls, *, codecs, timestamp_types, limits, compress, batches_fro
     global batch_type, default_limits, known_codecs, known_timestamp_types
     global compressed, rest_of_batches, records_of_source, section_of_source
     learn_record()
-    learn_checksum(True)
-    for i in range(BATCH_SLOTS):
-        batch_slots[i] = offset(cls, BATCH_NAMES[i])
-    default_limits, known_codecs, known_timestamp_types = limits, codecs, timestamp_types
-    compressed, rest_of_batches, records_of_source, section_of_source = compress, batches_from, records_of, section_of
-    keep(<PyObject*>cls)
-    batch_type = <PyTypeObject*><PyObject*>cls
+    with sharing:
+        if batch_type != NULL:
+            return
+        learn_checksum(True)
+        for i in range(BATCH_SLOTS):
+            batch_slots[i] = offset(cls, BATCH_NAMES[i])
+        default_limits, known_codecs, known_timestamp_types = limits, codecs, timestamp_types
+        compressed, rest_of_batches = compress, batches_from
+        records_of_source, section_of_source = records_of, section_of
+        keep(<PyObject*>cls)
+        set_last(&batch_type, <PyTypeObject*><PyObject*>cls)
 
 
 def read_batches(data, *, magic_2="kafka", check_crcs=True, max_decompressed_size=NOT_GIVEN, max_items=NOT_GIVEN):
@@ -134,27 +138,47 @@ cdef class Batches:
     cdef int64_t at
     cdef int64_t number
     cdef bint check_crcs
+    cdef int is_busy
 
     def __iter__(self):
         return self
 
     def __next__(self):
+        with cython.critical_section(self):
+            batch = self.next_whole() if self.others is None else None
+        return self.next_of_others() if batch is None else batch
+
+    cdef next_whole(self):
+        """The next batch of magic 2 that is whole; None where Python is to read what follows."""
         cdef PyObject* batch
-        cdef int64_t at = self.at, size
-        if self.others is None:
-            size = batch_size(<PyObject*>self.data, at)
-            if size:
-                location = (self.number, at, None)
-                batch = new_batch(
-                    <PyObject*>self.data, at, size, <PyObject*>location, <PyObject*>self.limits, self.check_crcs
-                )
-                if batch != NULL:
-                    self.at = at + size
-                    self.number += 1
-                    return owned(batch)
-                PyErr_Clear()
-            self.others = rest_of_batches(self.data, at, self.number, self.limits, check_crcs=self.check_crcs)
-        return next(self.others)
+        cdef int64_t size = batch_size(<PyObject*>self.data, self.at)
+        if size == 0:
+            return None
+        location = (self.number, self.at, None)
+        batch = new_batch(
+            <PyObject*>self.data, self.at, size, <PyObject*>location, <PyObject*>self.limits, self.check_crcs
+        )
+        if batch == NULL:
+            PyErr_Clear()
+            return None
+        self.at += size
+        self.number += 1
+        return owned(batch)
+
+    cdef next_of_others(self):
+        """The next batch that Python reads, for one thread at a time, as generators are."""
+        if not enter(&self.is_busy):
+            raise ValueError("another thread is reading the next batch")
+        try:
+            with cython.critical_section(self):
+                if self.others is None:
+                    self.others = rest_of_batches(
+                        self.data, self.at, self.number, self.limits, check_crcs=self.check_crcs
+                    )
+                others = self.others
+            return next(others)
+        finally:
+            leave(&self.is_busy)
 
 
 def read_batch(bytes data, tuple location, limits, bint check_crcs):
@@ -173,7 +197,7 @@ cdef inline int64_t batch_size(PyObject* data, int64_t at) noexcept:
     """How many bytes the batch of magic 2 has that begins there and is whole; 0 where there is none."""
     cdef int64_t rest = PyBytes_GET_SIZE(data) - at, size
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(data) + at
-    if batch_type == NULL or rest < RECORDS_AT or p[MAGIC_AT] != 2:
+    if not is_set(&batch_type) or rest < RECORDS_AT or p[MAGIC_AT] != 2:
         return 0
     size = LEADER_EPOCH_AT + <int64_t><int32_t>big_endian_32(p + BATCH_LENGTH_AT)
     return size if RECORDS_AT <= size <= rest else 0
@@ -264,19 +288,28 @@ cdef inline PyObject* new_source(
 def records_of_batch(self):
     cdef PyObject* batch = <PyObject*>self
     cdef PyObject* records
-    cdef PyObject** slot
-    if type_of(batch) == batch_type:
-        slot = slot_of(batch, batch_slots[BATCH_RECORDS])
-        if slot[0] != NULL and slot[0] != None_:
-            return <object>slot[0]
-        if slot[0] == None_ and slot_of(batch, batch_slots[BATCH_DECODE])[0] == <PyObject*>records_of_source:
-            records = plain_records(slot_of(batch, batch_slots[BATCH_SOURCE])[0])
+    cdef PyObject* source
+    if is_set(&batch_type) and type_of(batch) == batch_type:
+        records = slot_value(batch, batch_slots[BATCH_RECORDS])
+        if records != NULL and records != None_:
+            found = <object>records
+            give_back(records)
+            return found
+        if records == None_ and is_plain_batch(batch):
+            source = slot_value(batch, batch_slots[BATCH_SOURCE])
+            records = plain_records(source)
+            give_back(source)
             if records != NULL:
-                slot[0] = records
-                drop(None_)
-                return <object>records
+                return owned(publish(batch, batch_slots[BATCH_RECORDS], records))
             PyErr_Clear()
     return replaced["records_of_batch"](self)
+
+
+cdef inline bint is_plain_batch(PyObject* batch) noexcept:
+    """Whether the records of a batch are read from its source as the kernel does it."""
+    cdef PyObject* decode = slot_value(batch, batch_slots[BATCH_DECODE])
+    give_back(decode)
+    return decode == <PyObject*>records_of_source
 
 
 cdef PyObject* plain_records(PyObject* source) noexcept:
@@ -308,6 +341,7 @@ def records_of_section(bytes data, bytes section):
     """
     cdef PyObject* records
     cdef Cursor cursor
+    learn_record()
     if len(data) < RECORDS_AT:
         return None
     open_bytes(section, 0, &cursor)

@@ -8,6 +8,7 @@ cdef extern from "Python.h":
     void drop "Py_DECREF"(PyObject*)
     void drop_if_any "Py_XDECREF"(PyObject*)
     void keep "Py_INCREF"(PyObject*)
+    void keep_if_any "Py_XINCREF"(PyObject*)
     PyTypeObject* type_of "Py_TYPE"(PyObject*)
 
     PyObject* None_ "Py_None"
@@ -41,6 +42,7 @@ cdef extern from "Python.h":
 
     PyObject* PyList_New(Py_ssize_t)
     int PyList_Append(PyObject*, PyObject*)
+    PyObject* PyList_GetSlice(PyObject*, Py_ssize_t, Py_ssize_t)
     PyObject* PyList_GET_ITEM(PyObject*, Py_ssize_t)
     Py_ssize_t PyList_GET_SIZE(PyObject*)
     bint PyList_CheckExact(PyObject*)
@@ -94,6 +96,9 @@ cdef extern from *:
             && PyType_IS_GC(type);
     }
 
+    #ifdef Py_GIL_DISABLED  /* where classes count their instances in another way */
+    #define kip_free_by_slots(type, python) ((void)0)
+    #else
     /* Frees an instance of a class whose instances are the header and slots alone, or of a class derived from one. */
     static void kip_free_instance(PyObject* item) {
         PyTypeObject* type = Py_TYPE(item);
@@ -125,14 +130,13 @@ cdef extern from *:
 
     /* Have instances of such a class freed by that, if they would be as those of any Python class, such as `python`. */
     static void kip_free_by_slots(PyTypeObject* type, PyTypeObject* python) {
-    #ifndef Py_GIL_DISABLED  /* where classes count their instances in another way */
         for (PyTypeObject* base = type; base != &PyBaseObject_Type; base = base->tp_base) {
             if (base->tp_dealloc != python->tp_dealloc && base->tp_dealloc != kip_free_instance) return;
             if (base->tp_del != NULL) return;
         }
         type->tp_dealloc = kip_free_instance;
-    #endif
     }
+    #endif
 
     /* What is half made nobody may meet, by callbacks of the collector or gc.get_objects() in them: before Python 3.12
        collections begin where something is allocated, so none does between these two; later only between bytecodes. */
@@ -277,6 +281,8 @@ cdef extern from *:
     #define kip_leave(is_busy) _Py_atomic_store_int_release(is_busy, 0)
     #define kip_is_set(pointer) (_Py_atomic_load_ptr_acquire(pointer) != NULL)
     #define kip_set(pointer, value) _Py_atomic_store_ptr_release(pointer, value)
+    #define KIP_BEGIN_CHANGE(instance) Py_BEGIN_CRITICAL_SECTION(instance)
+    #define KIP_END_CHANGE() Py_END_CRITICAL_SECTION()
     #else
     #define KIP_WITHOUT_GIL 0
     #define kip_give_back(value) ((void)0)
@@ -287,7 +293,23 @@ cdef extern from *:
     #define kip_leave(is_busy) ((void)(*(is_busy) = 0))
     #define kip_is_set(pointer) (*(pointer) != NULL)
     #define kip_set(pointer, value) ((void)(*(pointer) = (value)))
+    #define KIP_BEGIN_CHANGE(instance) {
+    #define KIP_END_CHANGE() }
     #endif
+
+    /* Put a value that was made on first use, whose reference it takes over, into a slot that has None. What the slot
+       has then, which is another one's value where that was first; a new reference. */
+    static inline PyObject* kip_publish(PyObject* instance, Py_ssize_t offset, PyObject* value) {
+        PyObject *before, *first;
+        KIP_BEGIN_CHANGE(instance);
+        before = *KIP_SLOT(instance, offset);
+        if (before == Py_None) kip_set(KIP_SLOT(instance, offset), value);
+        else before = value;
+        first = Py_XNewRef(*KIP_SLOT(instance, offset));
+        KIP_END_CHANGE();
+        Py_DECREF(before);
+        return first;
+    }
 
     /* What a class or its bases have under a name, through the cache of attributes; to be given back. */
     static inline PyObject* kip_lookup(PyObject* cls, PyObject* name) {
@@ -339,6 +361,7 @@ cdef extern from *:
     # a GIL it is the instance itself, since nobody changes that meanwhile.
     PyObject* hold "kip_hold"(PyObject* instance, PyTypeObject* type, const Py_ssize_t* slots, Py_ssize_t slot_count)
     void let_go "kip_let_go"(PyObject* held, const Py_ssize_t* slots, Py_ssize_t slot_count)
+    PyObject* publish "kip_publish"(PyObject* instance, Py_ssize_t offset, PyObject* value)
     bint enter "kip_enter"(int* is_busy)
     void leave "kip_leave"(int* is_busy)
     # Of a pointer that says of everything set before it that it is there.

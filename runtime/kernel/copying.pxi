@@ -24,6 +24,13 @@ def copy_of(message):
 
 
 cdef PyObject* copy_struct(const Form* form, PyObject* source) noexcept:
+    cdef PyObject* held = hold(source, form.type, form.slots, form.slot_count)
+    cdef PyObject* instance = NULL if held == NULL else copy_held(form, held)
+    let_go(held, form.slots, form.slot_count)
+    return instance
+
+
+cdef inline PyObject* copy_held(const Form* form, PyObject* source) noexcept:
     cdef PyObject* instance
     cdef Py_ssize_t i
     if type_of(source) != form.type or form.mark_count:

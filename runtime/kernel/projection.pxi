@@ -56,6 +56,8 @@ cdef struct Visit:
     Output* out
     # The first byte that was not copied yet.
     const uint8_t* copied
+    # The copies of lists that are given, which other threads may change; only without a GIL.
+    PyObject* own
 
 
 cdef class Projector:

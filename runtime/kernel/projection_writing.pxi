@@ -6,10 +6,14 @@ cdef bint put_projected(Projector self, list values, Cursor* cursor, Output* out
     cdef Lane lanes[MAX_LANES]
     cdef Visit visit
     cdef Py_ssize_t i, before = written(out)
+    cdef bint done
     for i in range(self.column_count):
         lanes[i].given, lanes[i].at = <PyObject*>values, i
     visit.lanes, visit.out, visit.copied = lanes, out, cursor.at
-    if not walk_struct(self.root, cursor, &visit) or not copy_up_to(&visit, cursor.at):
+    visit.own = PyList_New(0) if WITHOUT_GIL else NULL
+    done = walk_struct(self.root, cursor, &visit) and copy_up_to(&visit, cursor.at)
+    drop_if_any(visit.own)
+    if not done:
         return False
     # Elements that were replaced are counted twice: where that is too many, Python counts.
     return may_have(cursor.at - cursor.start, cursor.empty_elements) and (
@@ -17,11 +21,26 @@ cdef bint put_projected(Projector self, list values, Cursor* cursor, Output* out
     )
 
 
+# What nothing takes for a value.
+cdef object NO_VALUE = object()
+
+
 cdef inline PyObject* take_given(Visit* visit, Py_ssize_t lane) noexcept:
-    """The next value that is given, borrowed."""
+    """The next value that is given, borrowed. A list is one that nobody else can change."""
     cdef Lane* taken = &visit.lanes[lane]
+    cdef PyObject* value = PyList_GET_ITEM(taken.given, taken.at)
     taken.at += 1
-    return PyList_GET_ITEM(taken.given, taken.at - 1)
+    return own_list(visit, value) if WITHOUT_GIL and PyList_CheckExact(value) else value
+
+
+cdef PyObject* own_list(Visit* visit, PyObject* value) noexcept:
+    """A copy of a list, which lasts as long as the visit. Without memory it is no value."""
+    cdef PyObject* copied = PyList_GetSlice(value, 0, PyList_GET_SIZE(value))
+    if copied == NULL or PyList_Append(visit.own, copied) < 0:
+        drop_if_any(copied)
+        return <PyObject*>NO_VALUE
+    drop(copied)
+    return copied
 
 
 cdef inline bint copy_up_to(Visit* visit, const uint8_t* end) noexcept:

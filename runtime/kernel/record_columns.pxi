@@ -86,15 +86,21 @@ cdef class RecordTable:
     @property
     def count(self):
         """How many records there are."""
-        return self.rows.count
+        cdef Py_ssize_t count
+        self.claim()
+        count = self.rows.count
+        leave(&self.is_busy)
+        return count
 
     @property
     def size(self):
         """Bytes of all keys and values, also of headers."""
-        return (
-            self.columns[KEY_COLUMN].content_size + self.columns[VALUE_COLUMN].content_size
-            + self.of_header[0].content_size + self.of_header[1].content_size
-        )
+        cdef Py_ssize_t size
+        self.claim()
+        size = self.columns[KEY_COLUMN].content_size + self.columns[VALUE_COLUMN].content_size
+        size += self.of_header[0].content_size + self.of_header[1].content_size
+        leave(&self.is_busy)
+        return size
 
     def add(self, int32_t number, bytes section, int64_t count, int64_t base_offset, int64_t base_timestamp, append_time):
         """Add the records of a batch.

@@ -42,6 +42,14 @@ def kept(cls: type, name: str, value: T) -> T:
         return vars(cls)[name]  # type: ignore[no-any-return]
 
 
+def filled(instance: object, name: str, value: T) -> T:
+    """What an attribute has that is None until it is made: the value that comes first, as of `kept`."""
+    with _making:
+        if getattr(instance, name) is None:
+            setattr(instance, name, value)
+        return getattr(instance, name)  # type: ignore[no-any-return]
+
+
 class LazyStruct(Generic[T]):
     """A tagged struct that is made on first use, since most are never sent or read."""
 

@@ -1,4 +1,4 @@
-"""Run a kernel while several threads read, write and change the same messages, records, classes and tables.
+"""Run a kernel while several threads read, write and change the same messages, records, batches, values and tables.
 
     python -m tests.fuzz.fuzz_threads FOLDER --target threads [--seconds 60] [--seed 0]
 
@@ -26,6 +26,7 @@ from typing import Any
 from kipwire import KipwireError, Message
 from kipwire.records import Record
 from tests.fuzz import fuzzing
+from tests.fuzz.shared_objects import SharedBatches, SharedProjection, shared_projection
 from tests.support import native_checks
 
 THREADS = int(os.environ.get("FUZZ_THREADS", "4"))
@@ -48,6 +49,8 @@ class Shared:
     records: list[Record]
     section: bytes
     table: Any
+    batches: SharedBatches
+    projections: list[SharedProjection]
     failures: list[BaseException] = field(default_factory=list)
 
 
@@ -77,6 +80,13 @@ def write(shared: Shared, _: random.Random) -> None:
     again = decode_by_python(type(message), written)
     assert shared.kernel.encode(again) == encode_by_python(again) == written
     assert shared.kernel.encoded_size(message) >= 0
+
+
+def copy_message(shared: Shared, _: random.Random) -> None:
+    """Copy what others change."""
+    with suppress(shared.kernel.NotServed):  # it has unknown tagged fields
+        copied = shared.kernel.copy_of(shared.message)
+        assert shared.kernel.encode(copied) == encode_by_python(copied)
 
 
 def write_record_format(shared: Shared, chance: random.Random) -> None:
@@ -149,19 +159,53 @@ def use_table(shared: Shared, _: random.Random) -> None:
     """Fill and empty the table of records."""
     with suppress(RuntimeError):  # it is for one call at a time
         shared.table.add(0, shared.section, 10, 0, 0, None)
+        assert shared.table.count % 10 == 0 and shared.table.size % (10 * (5 + 3 + 5)) == 0
         counts = {count for count, _, _ in shared.table.take()}
         assert len(counts) == 1 and counts.pop() % 10 == 0
+
+
+def write_batch(shared: Shared, chance: random.Random) -> None:
+    """Write a list of records as a batch, and change the list."""
+    shared.batches.write()
+    shared.batches.change(chance)
+
+
+def read_batches(shared: Shared, chance: random.Random) -> None:
+    """Read the next of the batches that all threads read, and the records of one that all have."""
+    shared.batches.read()
+    shared.batches.read_records(chance)
+
+
+def project(shared: Shared, chance: random.Random) -> None:
+    """Read and replace chosen fields, with values that others change."""
+    projection = chance.choice(shared.projections)
+    projection.read()
+    projection.replace(chance)
+
+
+def use_new_projection(shared: Shared, chance: random.Random) -> None:
+    """Choose fields of a class whose first use is now."""
+    at = chance.randrange(len(shared.projections))
+    one = shared.projections[at]
+    cls = type(one.cls.__name__, (one.cls,), {"__slots__": ()})
+    shared.projections[at] = SharedProjection(shared.kernel, cls, one.data, one.paths)
+    shared.projections[at].read()
 
 
 ACTIONS: tuple[tuple[Callable[[Shared, random.Random], None], int], ...] = (
     (use_its_own, 4),
     (replace, 1),
     (write, 6),
+    (copy_message, 1),
     (write_record_format, 2),
     (write_by_python, 1),
     (change, 4),
     (change_records, 2),
     (use_table, 1),
+    (write_batch, 3),
+    (read_batches, 3),
+    (project, 5),
+    (use_new_projection, 1),
 )
 """What a thread does, and how often each."""
 
@@ -220,6 +264,8 @@ def _shared(kernel: ModuleType, chance: random.Random) -> Shared:
         records=records,
         section=section,
         table=kernel.RecordTable(),
+        batches=SharedBatches(kernel),
+        projections=[shared_projection(kernel, seeds, chance) for _ in range(8)],
     )
 
 

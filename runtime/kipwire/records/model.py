@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from kipwire.lazy import filled
 from kipwire.producer_sequence import HIGHEST_SEQUENCE
 from kipwire.records.compression import Compression
 
@@ -128,7 +129,7 @@ class RecordBatch:
             MissingExtraError: the codec needs cramjam, which is not installed.
         """
         if self._records is None:
-            self._records = self._decode(self._source)
+            return filled(self, "_records", self._decode(self._source))
         return self._records
 
     @property
