@@ -11,6 +11,8 @@ MODES = (FAILFAST, PERMISSIVE)
 """What to do about broken bytes, in Spark's terms: fail, or continue and report them."""
 
 _LAST_PORT = 65535
+_OF_TABLES = {"owner", "provider"}
+"""What Spark before 4.3 passes with the options of a table that `create table` makes."""
 
 
 class Options:
@@ -27,7 +29,7 @@ class Options:
         """
         self._source = source
         self._given = {name.lower(): text for name, text in given.items()}
-        names = {name.lower() for name in known} | {"path"}
+        names = {name.lower() for name in known} | {"path"} | _OF_TABLES
         for name in given:
             if name.lower() not in names:
                 raise SourceError(f"{source} has no option {name!r}; it has {', '.join(known)}")

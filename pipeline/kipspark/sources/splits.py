@@ -7,8 +7,8 @@ not fit the segment, the lengths in the batches themselves do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from io import SEEK_END
 from pathlib import Path
-from struct import Struct as Packer
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -16,15 +16,12 @@ import numpy as np
 from kipspark.sources.batch_heads import batch_heads_in
 from kipspark.sources.segments import Segment
 from kipspark.sources.wanted import Wanted
+from kipwire.errors import DecodeError
+from kipwire.logs.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
 from kipwire.logs.skimming import batch_head, batch_heads
 
 DEFAULT_SPLIT_BYTES = 32 * 1024 * 1024
 """The default number of bytes of a range; starting a task costs as much as reading a few MiB."""
-
-_INDEX_ENTRY = Packer(">ii")
-"""An entry of an offset index: offset from the segment's base offset, position of a batch in the segment."""
-_TIME_INDEX_ENTRY = Packer(">qi")
-"""An entry of a time index: the highest timestamp so far, and its offset from the segment's base offset."""
 
 
 class Split(NamedTuple):
@@ -35,14 +32,6 @@ class Split(NamedTuple):
     """Where the first batch starts."""
     end: int
     """Batches that start from here on belong to the next range."""
-
-
-class _Entry(NamedTuple):
-    """An entry of an offset index."""
-
-    offset: int
-    """No record of the batch has a higher one."""
-    position: int
 
 
 def cut(segment: Segment, split_bytes: int = DEFAULT_SPLIT_BYTES, start: int = 0) -> list[Split]:
@@ -62,8 +51,9 @@ def cut(segment: Segment, split_bytes: int = DEFAULT_SPLIT_BYTES, start: int = 0
         if chosen and all(_fits(file, segment, entry) for entry in chosen):
             positions = [entry.position for entry in chosen]
         else:
-            heads = (_Entry(head.offset, head.position) for head in batch_heads(file, start, segment.size))
-            positions = [entry.position for entry in _spaced(heads, split_bytes, start)]
+            heads = batch_heads(file, start, segment.size)
+            every = (OffsetIndexEntry(head.last_offset, head.position) for head in heads)
+            positions = [entry.position for entry in _spaced(every, split_bytes, start)]
     ends = [*positions, segment.size]
     return [Split(segment, first, end) for first, end in zip([start, *positions], ends, strict=True)]
 
@@ -87,14 +77,14 @@ def ends_before(segment: Segment, timestamp: int) -> bool:
     The last entry of that index has the highest timestamp. It is believed if the batch that it names has it.
     """
     try:
-        data = Path(segment.path).with_suffix(".timeindex").read_bytes()
-    except OSError:
+        with Path(segment.path).with_suffix(".timeindex").open("rb") as file:
+            entries = list(time_index(file, segment.base_offset))
+            is_complete = file.seek(0, SEEK_END) == len(entries) * TIME_ENTRY_BYTES  # else zeros follow: it grows
+    except (OSError, DecodeError):
         return False
-    entries = list(_TIME_INDEX_ENTRY.iter_unpack(data)) if data and len(data) % _TIME_INDEX_ENTRY.size == 0 else []
-    if not entries or entries != sorted(entries) or entries[-1][0] >= timestamp:
+    if not entries or not is_complete or entries[-1].timestamp >= timestamp:
         return False
-    highest, delta = entries[-1]
-    offset = segment.base_offset + delta
+    highest, offset = entries[-1]
     with Path(segment.path).open("rb") as file:
         for head in batch_heads(file, position_before(segment, offset), segment.size):
             if head.last_offset >= offset:
@@ -103,7 +93,7 @@ def ends_before(segment: Segment, timestamp: int) -> bool:
     return False
 
 
-def _spaced(entries: Iterable[_Entry], split_bytes: int, start: int) -> list[_Entry]:
+def _spaced(entries: Iterable[OffsetIndexEntry], split_bytes: int, start: int) -> list[OffsetIndexEntry]:
     """Those that are at least `split_bytes` bytes after the one before."""
     chosen = []
     for entry in entries:
@@ -113,24 +103,22 @@ def _spaced(entries: Iterable[_Entry], split_bytes: int, start: int) -> list[_En
     return chosen
 
 
-def _fits(file: BinaryIO, segment: Segment, entry: _Entry) -> bool:
+def _fits(file: BinaryIO, segment: Segment, entry: OffsetIndexEntry) -> bool:
     """Whether a batch is where an index entry says."""
     head = batch_head(file, entry.position)
     return head is not None and segment.base_offset <= head.offset <= entry.offset
 
 
-def _index(segment: Segment) -> Iterator[_Entry]:
-    """The offset index, in ascending order; nothing if there is none."""
+def _index(segment: Segment) -> Iterator[OffsetIndexEntry]:
+    """The offset index, as far as it fits the segment; nothing if there is none."""
     try:
-        data = Path(segment.path).with_suffix(".index").read_bytes()
-    except OSError:
-        return
-    before = (-1, -1)
-    for offset, position in _INDEX_ENTRY.iter_unpack(data[: len(data) - len(data) % _INDEX_ENTRY.size]):
-        if offset <= before[0] or position <= before[1] or position >= segment.size:
-            return  # zeros, since a live index is allocated in advance; or an index of something else
-        yield _Entry(segment.base_offset + offset, position)
-        before = offset, position
+        with Path(segment.path).with_suffix(".index").open("rb") as file:
+            for entry in offset_index(file, segment.base_offset):
+                if entry.position >= segment.size:
+                    return
+                yield entry
+    except (OSError, DecodeError):
+        return  # the lengths of the batches do as well
 
 
 def narrowed(split: Split, wanted: Wanted) -> list[Split]:

@@ -7,6 +7,7 @@ while Spark analyzes a query; Spark Connect has no such way.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ from kipspark.spark.functions import (
     to_message,
 )
 from kipwire import KipwireError
+
+_WHERE = "classic sessions of Spark 4.0 to 4.3 have them"
 
 _OPTIONS = """
       * options - constant map of strings: {}
@@ -143,10 +146,27 @@ FUNCTIONS = (
 
 
 def register(spark: SparkSession) -> None:
-    """Register the formats of kipspark's sources in a session and, if it is a classic one, the SQL functions."""
+    """Register the formats of kipspark's sources in a session and, if it is a classic one, the SQL functions.
+
+    Where the functions cannot be registered, a warning says so.
+    """
     register_sources(spark)
-    if hasattr(spark, "_jsparkSession"):
+    why = _why_without_functions(spark)
+    if why is not None:
+        text = f"kipspark has no SQL functions here: {why}; {_WHERE}; the column functions of Python work all the same"
+        warnings.warn(text, stacklevel=2)
+
+
+def _why_without_functions(spark: Any) -> str | None:
+    """Register the functions; the reason if that is not possible."""
+    if not hasattr(spark, "_jsparkSession"):
+        return "Spark Connect has no way to register them"
+    try:
         _register_functions(spark)
+    except Exception as error:  # what Spark has inside may change with any version, and a platform may hide it
+        first = next(iter(str(error).splitlines()), "")
+        return f"Spark {spark.version} refuses them ({type(error).__name__}: {first})"
+    return None
 
 
 def _register_functions(spark: Any) -> None:

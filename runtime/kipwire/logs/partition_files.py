@@ -25,6 +25,9 @@ _CHECKSUM_END = _VERSION.size + 4
 _ENTRIES_AT_ONCE = 4096
 _CHECKPOINT_VERSION = 0
 
+TIME_ENTRY_BYTES = _TIME_ENTRY.size
+"""The size of an entry of a time index."""
+
 
 class OffsetIndexEntry(NamedTuple):
     """An entry of `.index`: where in the segment a batch starts."""
@@ -68,16 +71,14 @@ def offset_index(file: BinaryIO, base_offset: int) -> Iterator[OffsetIndexEntry]
     Raises:
         DecodeError: the file ends within an entry, or an entry is not after the one before it.
     """
-    last = OffsetIndexEntry(-1, -1)
+    last_relative = last_position = -1
     for number, (relative, position) in enumerate(_entries(file, _OFFSET_ENTRY, "offset index")):
-        entry = OffsetIndexEntry(base_offset + relative, position)
-        if relative < 0 or entry.offset <= last.offset or position <= last.position:
-            reason = (
-                f"offset {entry.offset} at position {position} is not after offset {last.offset} at {last.position}"
-            )
+        if relative <= last_relative or position <= last_position:
+            last = f"offset {base_offset + last_relative} at {last_position}" if number else "the start of the segment"
+            reason = f"offset {base_offset + relative} at position {position} is not after {last}"
             raise DecodeError("offset index", 0, f"entries[{number}]", number * _OFFSET_ENTRY.size, reason)
-        yield entry
-        last = entry
+        yield OffsetIndexEntry(base_offset + relative, position)
+        last_relative, last_position = relative, position
 
 
 def time_index(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:

@@ -126,6 +126,39 @@ def test_wrong_arguments_are_one_error_without_java(call: str, wrong: str, sql: 
     assert "\tat " not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        AttributeError("no _jvm"),
+        TypeError("'JavaPackage' object is not callable"),
+        RuntimeError("createOrReplaceTempFunction\nat line 2"),
+    ],
+)
+def test_where_spark_refuses_functions_the_sources_are_registered(
+    broken: Exception, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise broken
+
+    monkeypatch.setattr("kipspark.spark.sql._info", refuse)
+    with pytest.warns(UserWarning, match=r"no SQL functions here: Spark 4\.\S+ refuses them .*; classic") as warned:
+        kipspark.register(spark)
+    assert "\n" not in str(warned[0].message)
+    assert spark.read.format("kafka_log").load(str(SEGMENTS)).columns
+
+
+def test_over_spark_connect_only_the_sources_are_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OverConnect:
+        """What `register` sees of such a session."""
+
+    registered: list[object] = []
+    monkeypatch.setattr("kipspark.spark.sql.register_sources", registered.append)
+    session = OverConnect()
+    with pytest.warns(UserWarning, match="no SQL functions here: Spark Connect has no way to register them; classic"):
+        kipspark.register(session)  # type: ignore[arg-type]
+    assert registered == [session]
+
+
 def test_a_table_of_a_source_takes_its_options_with_each_query(sql: SparkSession) -> None:
     sql.sql("create table logs_of_kafka using kafka_log")
     try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from struct import pack
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pytest
@@ -22,6 +22,7 @@ from kipspark.sources.snapshots import first_snapshots, read_snapshot
 from kipspark.sources.splits import Split, cut, position_before
 from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError, columns
+from kipwire.logs import partition_files
 from kipwire.records import Record, read_segment, write_batch
 from kipwire.records.sections import write_section
 from tests.support import golden_data
@@ -86,6 +87,36 @@ def test_an_index_that_does_not_fit_is_not_trusted(segment: Segment, entry: tupl
     index(segment, [entry])
     assert [offset for part in offsets_in(cut(segment, 500)) for offset in part] == list(range(100, 200))
     assert position_before(segment, 150) == 0
+
+
+def test_an_index_is_used_up_to_where_it_is_damaged(segment: Segment) -> None:
+    starts = batch_starts(segment)
+    index(segment, [(21, starts[10]), (61, starts[30]), (41, starts[40])])
+    assert [split.start for split in cut(segment, 1)] == [0, starts[10], starts[30]]
+    assert position_before(segment, 199) == starts[30]
+    file = Path(segment.path).with_suffix(".index")
+    file.write_bytes(pack(">iiii", 21, starts[10], 61, starts[30])[:-1])
+    assert position_before(segment, 199) == starts[10]
+    file.unlink()
+    file.mkdir()
+    assert position_before(segment, 199) == 0
+
+
+def test_room_that_an_index_has_in_advance_is_not_read(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = batch_starts(segment)
+    index(segment, [(21, starts[10])])
+    with Path(segment.path).with_suffix(".index").open("r+b") as file:
+        file.truncate(10 << 20)
+    read = []
+    entries = partition_files.offset_index
+
+    def measured(file: BinaryIO, base_offset: int) -> Iterator[partition_files.OffsetIndexEntry]:
+        yield from entries(file, base_offset)
+        read.append(file.tell())
+
+    monkeypatch.setattr("kipspark.sources.splits.offset_index", measured)
+    assert position_before(segment, 199) == starts[10]
+    assert 0 < read[0] <= 1 << 16
 
 
 def test_records_are_left_out_by_offset_and_time(segment: Segment) -> None:
