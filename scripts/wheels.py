@@ -149,7 +149,8 @@ def tested(wheel: Path, python: Path) -> Tested:
         folder = Path(name)
         inside = environment(folder / "environment", python)
         run(inside, "-m", "pip", "install", "--quiet", *needed(wheel, version_of(python)))
-        shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+        for part in ("tests", "schemas"):  # pyproject.toml has settings for both
+            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", folder)
         has_kernel = "-none-any" not in wheel.name
         said = run(inside, "-c", "from kipwire import native; print(native.in_use, native.__file__)", cwd=folder)
