@@ -175,7 +175,15 @@ def fuzz(python: Path, folder: Path) -> str:
     kernel = Path(run(python, "-c", "import kipwire._kernel as it; print(it.__file__)", cwd=folder).strip())
     packages = folder / "packages"
     for specs in ("forms", "layouts"):
-        kipgen = [python, "-m", "kipgen", "generate", f"tests/data/{specs}", "--package", f"{specs}_of_every_kind"]
+        kipgen: list[str | Path] = [
+            python,
+            "-m",
+            "kipgen",
+            "generate",
+            f"tests/data/{specs}",
+            "--package",
+            f"{specs}_of_every_kind",
+        ]
         run(*kipgen, "--out", packages, cwd=folder)
     shutil.copy(kernel, packages)
     said = []
