@@ -14,6 +14,7 @@ from kafka_messages.aborted_txn.v0 import AbortedTxn
 from kafka_messages.producer_snapshot.v1 import ProducerSnapshot
 from kipwire.codec.checksums import crc32c
 from kipwire.errors import DecodeError
+from kipwire.records.locations import wrong_checksum
 from kipwire.tools.words import counted, only_left
 
 _OFFSET_ENTRY = Packer(">ii")
@@ -157,8 +158,7 @@ def producer_snapshot(data: bytes) -> ProducerSnapshot:
     snapshot = ProducerSnapshot.decode(data[_VERSION.size :])
     computed = crc32c(data[_CHECKSUM_END:])
     if snapshot.crc != computed:
-        reason = f"is {snapshot.crc:#010x}, but the bytes after it have {computed:#010x}"
-        raise DecodeError(name, version, "crc", _VERSION.size, reason)
+        raise DecodeError(name, version, "crc", _VERSION.size, wrong_checksum(snapshot.crc, computed))
     return snapshot
 
 
