@@ -84,6 +84,22 @@ def test_nothing_is_left_after_the_end() -> None:
         socket.create_connection((broker.host, broker.port), timeout=20)
 
 
+def test_connections_that_come_while_it_stops_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    left_open: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda caught: left_open.append(caught.exc_value))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for count in range(100):
+            broker = FakeBroker()
+            broker.start()
+            clients = [socket.create_connection((broker.host, broker.port), timeout=20) for _ in range(count % 5)]
+            broker.stop()
+            for client in clients:
+                client.close()
+        gc.collect()
+    assert left_open == []
+
+
 def test_a_stopped_broker_keeps_its_records_and_its_port() -> None:
     broker = FakeBroker(["orders"])
     with broker, Connection(broker) as connection:

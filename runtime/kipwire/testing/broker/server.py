@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from contextlib import suppress
+from functools import partial
 
 import kafka_messages
 from kipwire.connection import RemoteProtocolError, Request, ServerConnection
@@ -31,29 +33,44 @@ class Server:
         """
         self._node, self._faults, self._requests = node, faults, requests
         self._connections: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
+        self._is_closing = False
         self.failure: Exception | None = None
         """The first error of the fake broker itself."""
 
     async def open(self) -> None:
         """Listen at the node's address; with port 0, at a free port, which is the node's from then on."""
-        self._server = await asyncio.start_server(self._connected, self._node.host, self._node.port)
-        self._node.port = self._server.sockets[0].getsockname()[1]
+        family, _, _, _, address = socket.getaddrinfo(self._node.host, self._node.port, type=socket.SOCK_STREAM)[0]
+        self._listener = socket.create_server(address[:2], family=family, backlog=100)
+        self._listener.setblocking(False)
+        self._node.port = self._listener.getsockname()[1]
+        self._accepting = asyncio.create_task(self._accept())
 
     async def close(self) -> None:
-        """Close all connections and listen no more."""
-        assert self._server is not None
-        self._server.close()
-        await asyncio.sleep(0)  # for connections that were accepted just now
+        """Close all connections and listen no more.
+
+        `asyncio.Server`, and a task that is cancelled while it accepts, leave open what they have just accepted. So a
+        connection of our own ends the task.
+        """
+        self._is_closing = True
+        _, writer = await asyncio.open_connection(*self._listener.getsockname()[:2])
+        writer.close()
+        await self._accepting
+        self._listener.close()
         for task in self._connections:
             task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
-        await self._server.wait_closed()
+        await asyncio.gather(writer.wait_closed(), *self._connections, return_exceptions=True)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while not self._is_closing:
+            client, _ = await loop.sock_accept(self._listener)
+            task = loop.create_task(self._connected(client))
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+            task.add_done_callback(partial(_close, client))
+
+    async def _connected(self, client: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=client)
         try:
             await self._serve(reader, writer)
         except NoAnswer:
@@ -69,7 +86,6 @@ class Server:
                 _log.exception("The fake broker failed; the connection is closed")
                 self.failure = error
         finally:
-            self._connections.discard(task)
             writer.close()
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
@@ -85,3 +101,8 @@ class Server:
                 if request.is_answered:
                     writer.write(connection.respond(request, body))
                     await writer.drain()
+
+
+def _close(client: socket.socket, _: asyncio.Task[None]) -> None:
+    """Close the socket of a connection whose task was cancelled before it began; others have closed theirs."""
+    client.close()
