@@ -49,7 +49,7 @@ def missing(program: str, library: str, extra: str) -> str:
             ("typer", "rich"),  # the extra spark alone brings these
             missing("kipgen", "jinja2", "generator"),
         ),
-        (command("kipspark", "--help"), (), missing("kipspark", "pyspark", "spark")),
+        (command("kipspark", "--help"), (), missing("kipspark", "typer", "spark")),
         (
             command("kipspark", "--help"),
             ("typer", "rich"),  # as the extra generator does

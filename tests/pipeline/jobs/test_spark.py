@@ -14,7 +14,8 @@ from pyspark.sql import functions as sf
 import kafka_messages
 import kipspark
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kipspark import commands, job_reports
+from kipspark import commands
+from kipspark.job_reports.captures import encodings_report, traffic_report
 from kipwire.records import Record, read_segment, write_batch
 from tests.support import packet_dumps
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows
@@ -210,10 +211,7 @@ def test_captured_packets_are_the_same_traffic(
         packet_dumps.dump([packet_dumps.Tcp(1, 50000, 9093, True, 1, b"\x16\x03\x01 and more")])
     )
     same = ("clients", "apis", "error_codes", "unknown_tags")
-    reports = [
-        job_reports.traffic_report(spark, place, ports)
-        for place, ports in ((CAPTURE, ""), (tmp_path, "9092,9093,9094"))
-    ]
+    reports = [traffic_report(spark, place, ports) for place, ports in ((CAPTURE, ""), (tmp_path, "9092,9093,9094"))]
     shipped, packets = ({table.name: sorted(map(repr, rows(table.frame))) for table in one.tables} for one in reports)
     assert {name: packets[name] for name in same} == {name: shipped[name] for name in same}
     assert len(packets["exchanges"]) == 1094
@@ -223,8 +221,7 @@ def test_captured_packets_are_the_same_traffic(
     commands.deliver(reports[1], None, None)
     assert "What cannot be decoded" in capsys.readouterr().out
     shipped_advice, advice = (
-        sorted(map(repr, rows(job_reports.encodings_report(spark, place).tables[0].frame)))
-        for place in (CAPTURE, tmp_path)
+        sorted(map(repr, rows(encodings_report(spark, place).tables[0].frame))) for place in (CAPTURE, tmp_path)
     )
     assert advice == shipped_advice
 

@@ -16,7 +16,11 @@ from pyspark.sql import functions as sf
 
 import kafka_messages
 from kafka_messages.topic_record.v0 import TopicRecord
-from kipspark import JobError, commands, job_reports, samples
+from kipspark import JobError, commands, samples
+from kipspark.job_reports.captures import traffic_report
+from kipspark.job_reports.conform import conform_report, golden_corpus
+from kipspark.job_reports.metadata import metadata_report
+from kipspark.job_reports.offsets import offsets_report
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.transactions import committed
 from kipspark.report.outputs import write_tables
@@ -76,8 +80,8 @@ def test_the_offsets_job_reads_no_record_of_other_topics(spark: SparkSession, tm
         for batch in read_segment(path):
             data[batch.position + 61 : batch.position + batch.size] = bytes(batch.size - 61)
         path.write_bytes(data)
-    found = tables(job_reports.offsets_report(spark, folder))
-    assert found["groups"] == tables(job_reports.offsets_report(spark, SEGMENTS))["groups"]
+    found = tables(offsets_report(spark, folder))
+    assert found["groups"] == tables(offsets_report(spark, SEGMENTS))["groups"]
     assert any(row["lag"] for row in found["groups"])
 
 
@@ -150,7 +154,7 @@ def test_metadata_is_that_of_a_time(log: DataFrame) -> None:
 
 def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tmp_path: Path) -> None:
     folder = SNAPSHOTS / "__cluster_metadata-0"
-    early = tables(job_reports.metadata_report(spark, SNAPSHOTS, None))
+    early = tables(metadata_report(spark, SNAPSHOTS, None))
     created = {row["topic"]: (row["created"] is None, row["removed"] is None) for row in early["topics"]}
     assert created == {
         "orders": (True, True),
@@ -180,7 +184,7 @@ def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tm
     (tmp_path / folder.name).mkdir()
     for file in (max(folder.glob("*.log")), max(folder.glob("*.checkpoint"))):
         shutil.copy(file, tmp_path / folder.name)
-    late = tables(job_reports.metadata_report(spark, tmp_path, None))
+    late = tables(metadata_report(spark, tmp_path, None))
     known = {
         "topics": ("topic", "topic_id", "partitions"),
         "partitions": ("topic", "topic_id", "partition", "leader", "replicas", "isr"),
@@ -208,7 +212,7 @@ def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tm
 )
 def test_a_report_says_where_the_metadata_is_from(spark: SparkSession, at: str | None, origin: str) -> None:
     time = None if at is None else datetime.fromisoformat(at)
-    assert re.search(origin, job_reports.metadata_report(spark, SNAPSHOTS, time).notes[0])
+    assert re.search(origin, metadata_report(spark, SNAPSHOTS, time).notes[0])
 
 
 @pytest.mark.parametrize(
@@ -227,7 +231,7 @@ def test_where_no_metadata_is_the_report_says_so(
 ) -> None:
     shutil.copytree(SNAPSHOTS / "__cluster_metadata-0", tmp_path / f"{topic}-0")
     with pytest.raises(JobError, match=wrong):
-        job_reports.metadata_report(spark, tmp_path, None if at is None else datetime.fromisoformat(at))
+        metadata_report(spark, tmp_path, None if at is None else datetime.fromisoformat(at))
 
 
 def test_metadata_of_a_transaction_that_was_aborted_does_not_count(spark: SparkSession) -> None:
@@ -260,7 +264,7 @@ def test_all_ways_of_reading_and_writing_agree_on_executors(spark: SparkSession)
 
 
 def test_golden_messages_differ_where_a_byte_does(spark: SparkSession) -> None:
-    corpus = job_reports.golden_corpus(spark, GOLDEN / "metadata.jsonl.gz").persist()
+    corpus = golden_corpus(spark, GOLDEN / "metadata.jsonl.gz").persist()
     assert corpus.count() > 100
     assert rows(conform.golden_differences(corpus)) == []
     wrong = corpus.where("message = 'TopicRecord'").limit(1).withColumn("json", sf.lit("{}"))
@@ -272,14 +276,14 @@ def test_damaged_lines_of_golden_files_are_differences(spark: SparkSession, tmp_
     lines = [json.dumps(good | {"hex": "0x"}), json.dumps(good | {"message": None, "hex": "00"}), "not JSON", ""]
     (tmp_path / "some.jsonl").write_text("\n".join(lines))
     (tmp_path / "empty").mkdir()
-    found = rows(conform.golden_differences(job_reports.golden_corpus(spark, tmp_path)))
+    found = rows(conform.golden_differences(golden_corpus(spark, tmp_path)))
     assert [(row["check"], row["difference"].rpartition("its ")[2]) for row in found] == [
         ("line", "bytes"),
         ("line", "message"),
         ("line", "message, version, bytes, json"),
     ]
     with pytest.raises(JobError, match="no golden messages; expected lines of the kind message"):
-        job_reports.conform_report(spark, ["kipwire.proposals"], 1, 0, tmp_path / "empty")
+        conform_report(spark, ["kipwire.proposals"], 1, 0, tmp_path / "empty")
 
 
 def test_tables_of_which_one_cannot_be_written_leave_nothing(spark: SparkSession, tmp_path: Path) -> None:
@@ -294,9 +298,9 @@ def test_a_report_has_tables_and_a_page_with_a_chart(
     spark: SparkSession, job: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = {
-        "offsets": lambda: job_reports.offsets_report(spark, samples.segments()),
-        "traffic": lambda: job_reports.traffic_report(spark, samples.capture()),
-        "metadata": lambda: job_reports.metadata_report(spark, samples.segments(), None),
+        "offsets": lambda: offsets_report(spark, samples.segments()),
+        "traffic": lambda: traffic_report(spark, samples.capture()),
+        "metadata": lambda: metadata_report(spark, samples.segments(), None),
     }[job]()
     commands.deliver(report, tmp_path / "out", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()

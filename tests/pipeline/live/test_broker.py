@@ -29,7 +29,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
 import kafka_messages
-from kipspark import job_reports
+from kipspark.job_reports.captures import encodings_report, traffic_report
+from kipspark.job_reports.metadata import metadata_report
+from kipspark.job_reports.offsets import offsets_report
 from kipspark.jobs.transactions import committed
 from kipspark.spark.session import open_session
 from kipwire.records import partitions, read_batches
@@ -185,7 +187,7 @@ def test_a_consumer_is_given_the_same_records(log: DataFrame) -> None:
 
 
 def test_groups_are_where_the_broker_says(spark: SparkSession, done: Done) -> None:
-    report = job_reports.offsets_report(spark, LOGS)
+    report = offsets_report(spark, LOGS)
     found = {
         (row["group"], row["topic"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
         for row in rows(table(report, "groups"))
@@ -214,7 +216,7 @@ def test_groups_are_where_the_broker_says(spark: SparkSession, done: Done) -> No
 
 
 def test_membership_shows_both_group_protocols(spark: SparkSession, done: Done) -> None:
-    events = rows(table(job_reports.offsets_report(spark, LOGS), "membership"))
+    events = rows(table(offsets_report(spark, LOGS), "membership"))
     seen = {(row["group"], row["kind"], row["event"]) for row in events}
     for group, kind in (("readers", "classic"), ("java-classic", "classic"), ("java-new", "consumer")):
         assert {(group, kind, "joined"), (group, kind, "left"), (group, kind, "epoch")} <= seen
@@ -239,7 +241,7 @@ def after_last_snapshot(folder: Path) -> Path:
 
 @pytest.mark.parametrize("is_cut", [False, True], ids=["whole log", "snapshot and the rest"])
 def test_metadata_is_what_the_broker_describes(spark: SparkSession, done: Done, tmp_path: Path, is_cut: bool) -> None:
-    report = job_reports.metadata_report(spark, after_last_snapshot(tmp_path) if is_cut else LOGS, None)
+    report = metadata_report(spark, after_last_snapshot(tmp_path) if is_cut else LOGS, None)
     assert ("snapshot" in report.notes[0]) == is_cut
     with traffic.admin_client(ADDRESS) as admin:
         described = admin.describe_topics()
@@ -319,7 +321,7 @@ def test_captured_packets_say_what_the_clients_did(spark: SparkSession, done: Do
     if not files:
         pytest.skip("needs tcpdump, and the right to capture on loopback")
     assert len(files) > 3
-    report = job_reports.traffic_report(spark, packets)
+    report = traffic_report(spark, packets)
     assert rows(table(report, "errors")) == []
     exchanges = rows(table(report, "exchanges").select("api", "api_version", "client_id", "software", "listener"))
     assert {one["listener"] for one in exchanges} == {ADDRESS}
@@ -336,7 +338,7 @@ def test_captured_packets_say_what_the_clients_did(spark: SparkSession, done: Do
             produced.update(values_of(body))
             assert (row["api_version"], row["error"]) == (body.VERSION, None)
     assert produced == Counter(one.value for one in done.sent + done.aborted)
-    sizes = rows(table(job_reports.encodings_report(spark, packets), "counts"))
+    sizes = rows(table(encodings_report(spark, packets), "counts"))
     counted = Counter(one["api"] for one in exchanges)
     requests = {row["message"]: row["messages"] for row in sizes if row["message"].endswith("Request")}
     assert requests == {f"{api}Request": count for api, count in counted.items()}

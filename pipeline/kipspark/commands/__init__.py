@@ -1,0 +1,24 @@
+"""The command line `kipspark`: each job runs on your own data, or on the samples that come with it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from kipspark.commands import captures, conform, connector, metadata, offsets
+from kipspark.commands.app import app
+from kipspark.reasons import SPARK_ERRORS, reason
+from kipwire import KipwireError
+from kipwire.tools.terminal import ERR
+
+__all__ = ["app", "captures", "conform", "connector", "main", "metadata", "offsets"]
+
+
+def main() -> None:
+    """Run the command line. An error is one message and exit status 1."""
+    logging.disable()  # py4j would log the same errors with tracebacks
+    try:
+        app()
+    except (KipwireError, *SPARK_ERRORS, OSError) as error:
+        ERR.print(f"kipspark: {reason(error)}")
+        sys.exit(1)

@@ -1,0 +1,32 @@
+"""`kipspark connector`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import pyspark
+import typer
+
+from kipspark.commands.app import app
+from kipspark.spark.connector import TESTED_VERSION, check_repository, fetch, name_of
+from kipwire.tools.terminal import OUT
+
+
+@app.command()
+def connector(
+    repository: Annotated[str | None, typer.Option(help="URL of a Maven repository; by default Maven Central.")] = None,
+    allow_http: Annotated[
+        bool, typer.Option(help="Accept jars over http://, which anyone on the network path can change.")
+    ] = False,
+) -> None:
+    """Fetch Spark's Kafka connector, which --bootstrap-servers and kipspark.spark.live need."""
+    version = pyspark.__version__
+    check_repository(repository, allow_http)
+    OUT.print(f"Fetching Spark's Kafka connector for pyspark {version} from {name_of(repository)} (about 10 MB)")
+    folder = fetch(repository, allow_http=allow_http)
+    OUT.print(f"{folder}:")
+    for jar in sorted(folder.iterdir()):
+        OUT.print(f"  {jar.name}")
+    OUT.print('To use it in a session: SparkSession.builder.config("spark.jars", kipspark.connector_jars())')
+    if version != TESTED_VERSION:
+        OUT.print(f"kipspark is tested with the connector of Spark {TESTED_VERSION}, not with this version.")

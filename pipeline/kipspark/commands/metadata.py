@@ -1,0 +1,41 @@
+"""`kipspark metadata`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from kipspark.commands.app import app
+from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, logs
+from kipspark.commands.running import run
+from kipspark.errors import JobError
+from kipspark.job_reports.metadata import metadata_report
+from kipspark.jobs.metadata import TOPIC
+
+
+@app.command()
+def metadata(
+    path: LogFolder = None,
+    at: Annotated[
+        str | None, typer.Option(help="Time in UTC, such as '2026-11-21 08:00:50'; by default the end.")
+    ] = None,
+    out: Out = None,
+    html: Html = None,
+    master: Master = None,
+    remote: Remote = None,
+) -> None:
+    """Topics, partitions, leaders and configuration of a cluster at a point in time, from its metadata log."""
+    time = None if at is None else _time(at)
+    found = logs(path, remote, TOPIC)
+    run(lambda spark: metadata_report(spark, found, time), out, html, master, remote, data=found)
+
+
+def _time(text: str) -> datetime:
+    """The time that a text gives, in UTC unless it names a zone."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise JobError(f"--at: {text!r} is not a valid time; write one such as '2026-11-21 08:00:50', in UTC") from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -1,0 +1,81 @@
+"""`kipspark offsets`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pyspark.sql import DataFrame, SparkSession
+
+from kipspark.commands.app import app
+from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, logs
+from kipspark.commands.running import ReportOf, run
+from kipspark.errors import JobError
+from kipspark.job_reports import offsets as reports
+from kipspark.report.outputs import check_folder
+from kipspark.spark.client_config import client_options
+from kipspark.spark.connector import connector_jars
+from kipspark.spark.session import is_submitted, open_session
+
+CommitsOf = Callable[[SparkSession], DataFrame]
+
+
+@app.command()
+def offsets(
+    path: LogFolder = None,
+    bootstrap_servers: Annotated[
+        str | None, typer.Option(help="Brokers such as localhost:9092, to read present offsets from instead of a PATH.")
+    ] = None,
+    command_config: Annotated[
+        Path | None, typer.Option(help="Properties file for the client that connects to the brokers.")
+    ] = None,
+    out: Out = None,
+    html: Html = None,
+    stream: Annotated[bool, typer.Option(help="Write commits to --out as they arrive; needs --checkpoint.")] = False,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Folder in which a stream records what it has read.", resolve_path=True)
+    ] = None,
+    every: Annotated[
+        int | None, typer.Option(min=1, help="Seconds between two reads; by default it reads once.")
+    ] = None,
+    master: Master = None,
+    remote: Remote = None,
+) -> None:
+    """Commits, lag and members of consumer groups: over time from log folders, or at present from brokers."""
+    if path is not None and bootstrap_servers is not None:
+        raise JobError("give either a PATH or --bootstrap-servers, not both")
+    if command_config is not None and bootstrap_servers is None:
+        raise JobError("--command-config needs --bootstrap-servers")
+    jars = ""
+    folder = logs(path, remote) if bootstrap_servers is None else None
+    report_of: ReportOf
+    commits_of: CommitsOf
+    if not stream and (checkpoint is not None or every is not None):
+        raise JobError("--checkpoint and --every need --stream")
+    if folder is not None:
+        report_of = partial(reports.offsets_report, path=folder)
+        commits_of = partial(reports.commits_of_folders, path=folder)
+    else:
+        assert bootstrap_servers is not None
+        options = client_options(command_config) if command_config else {}
+        report_of = partial(reports.live_offsets_report, bootstrap_servers=bootstrap_servers, options=options)
+        commits_of = partial(reports.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
+        if remote is None and not is_submitted():
+            jars = connector_jars()
+    if stream:
+        if out is None or checkpoint is None:
+            raise JobError("--stream needs --out and --checkpoint")
+        if html is not None:
+            raise JobError("--html does not go with --stream, which does not end in a report")
+        check_folder(out, "--out")
+        check_folder(checkpoint, "--checkpoint")
+        spark = open_session(master, remote, jars)
+        try:
+            reports.write_stream(commits_of(spark), out, checkpoint, every)
+        finally:
+            spark.stop()
+        return
+    run(report_of, out, html, master, remote, jars, folder)

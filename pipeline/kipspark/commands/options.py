@@ -1,0 +1,65 @@
+"""The arguments and options that commands share, and what is checked of them before Spark starts.
+
+A start of Spark takes ten seconds and more. The paths of a Spark Connect server are not on this machine.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kipspark import samples
+from kipspark.errors import JobError, SourceError
+from kipspark.job_reports.metadata import nothing_of
+from kipspark.sources.capture_files import find_captures
+from kipspark.sources.options import Options
+from kipspark.sources.segments import find_segments
+
+# Absolute, since Spark's workers have other working folders than the user.
+LogFolder = Annotated[Path | None, typer.Argument(help="A folder; by default the sample data.", resolve_path=True)]
+Captures = Annotated[
+    Path | None,
+    typer.Argument(
+        help="A tcpdump file (pcap, pcapng), or a folder of captures; by default the sample data.",
+        resolve_path=True,
+    ),
+]
+Ports = Annotated[
+    str, typer.Option(help="For packets: the brokers' ports, separated by commas; other connections are skipped.")
+]
+Out = Annotated[
+    Path | None, typer.Option(help="Folder for the tables, each a subfolder of Parquet files.", resolve_path=True)
+]
+Html = Annotated[Path | None, typer.Option(help="File for a page with charts and tables.")]
+Master = Annotated[str | None, typer.Option(help="Spark master; by default all cores of this machine.")]
+Remote = Annotated[str | None, typer.Option(help="Address of a Spark Connect server, such as sc://localhost.")]
+
+
+def logs(path: Path | None, remote: str | None, topic: str = "") -> Path:
+    """The log folder to read, or the sample; it has segments, of a topic if one is given, unless it is on a server."""
+    if path is not None and remote is None and not find_segments(str(path), [topic] if topic else []):
+        raise nothing_of(path)
+    return path or samples.segments()
+
+
+def captures(path: Path | None, ports: str, remote: str | None) -> Path:
+    """The captures to read, or the sample; they have been found unless they are on a server, and the ports checked."""
+    port_numbers(ports)
+    if path is not None and remote is None:
+        find_captures(str(path))
+    return path or samples.capture()
+
+
+def port_numbers(text: str) -> tuple[int, ...]:
+    """The ports of the option.
+
+    Raises:
+        JobError: it is not a list of ports.
+    """
+    try:
+        return Options("kipspark", {"ports": text}, ("ports",)).ports("ports")
+    except SourceError:
+        what = "is not a list of ports; write numbers from 1 to 65535, separated by commas"
+        raise JobError(f"--ports: {text!r} {what}") from None

@@ -1,0 +1,74 @@
+"""What `kipspark conform` reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from kipspark.errors import JobError
+from kipspark.jobs import conform
+from kipspark.report.report import Report, Table
+from kipspark.spark.types import struct_type
+
+_NO_GOLDEN = "no golden messages; expected lines of the kind message in *.jsonl or *.jsonl.gz"
+
+
+def conform_report(spark: SparkSession, packages: list[str], count: int, seed: int, golden: Path | None) -> Report:
+    """Random messages of every version through all ways of reading and writing, and golden messages if given."""
+    known = conform.cases(packages, count, seed)
+    rows = [tuple(case[name] for name in conform.CASES_SCHEMA.names) for case in known]
+    # A partition for every few classes: reading them takes longer than checking their messages.
+    cases = spark.createDataFrame(rows, struct_type(conform.CASES_SCHEMA)).repartition(max(len(rows) // 64, 1), "seed")
+    different = conform.differences(cases).persist()
+    tables = [Table("differences", "Random messages that differ", different, ("package", "message", "version"))]
+    notes = [f"{len(known) * count:,} random messages in {len(known)} versions of messages, seed {seed}."]
+    if golden is not None:
+        corpus = golden_corpus(spark, golden).persist()
+        known_bytes = corpus.count()
+        if not known_bytes:
+            raise JobError(f"{golden}: {_NO_GOLDEN}")
+        different = conform.golden_differences(corpus).persist()
+        tables.append(Table("golden", "Golden messages that differ", different, ("package", "message", "version")))
+        notes.append(f"{known_bytes:,} golden messages from {golden}.")
+    return Report("Conformance", tuple(tables), (), tuple(notes))
+
+
+def check_golden(path: Path) -> None:
+    """Check that there may be golden messages at a path.
+
+    Raises:
+        JobError: it does not exist, or has no such files.
+    """
+    if not path.exists():
+        raise JobError(f"{path}: there is no such file or folder")
+    if path.is_dir() and not any(path.glob("*.jsonl*")):
+        raise JobError(f"{path}: {_NO_GOLDEN}")
+
+
+def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
+    """Golden messages: JSON lines of the kind `message`, as tests/golden has them; files may be compressed with gzip.
+
+    Lines that cannot be read are rows too, with nulls, so that a damaged file does not pass as a smaller one.
+
+    Raises:
+        JobError: as `check_golden`.
+    """
+    check_golden(path)
+    text = sf.col("value")
+    schema = "kind string, message string, version smallint, hex string"
+    return (
+        spark.read.option("pathGlobFilter", "*.jsonl*")
+        .text(str(path))
+        .where(sf.trim(text) != "")
+        .select(sf.from_json(text, schema).alias("line"), sf.get_json_object(text, "$.json").alias("json"))
+        .where(sf.coalesce("line.kind", sf.lit("message")) == "message")
+        .select(
+            sf.lit("kafka_messages").alias("package"),
+            "line.message",
+            "line.version",
+            sf.unhex("line.hex").alias("bytes"),
+            "json",
+        )
+    )

@@ -1,0 +1,140 @@
+"""What `kipspark offsets` reports, and the stream that it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from kipspark.errors import JobError
+from kipspark.interrupts import ctrl_c
+from kipspark.job_reports.times import DOTS
+from kipspark.jobs import offsets
+from kipspark.jobs.replicas import without_copies
+from kipspark.jobs.transactions import committed
+from kipspark.report import charts
+from kipspark.report.report import Chart, Report, Table
+from kipspark.spark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
+from kipwire.tools.terminal import OUT
+
+_SECONDS_BETWEEN_LOOKS = 0.2
+"""How often to check whether a stream still runs."""
+
+
+def offsets_report(spark: SparkSession, path: Path) -> Report:
+    """Groups over time, from the log folders of brokers."""
+    # The records of other topics are not read: the heads of their batches say where partitions end.
+    heads = {"includeControl": "true", "level": "batches", "columns": ",".join(offsets.OF_BATCHES)}
+    batches = spark.read.format("kafka_log").options(**heads).load(str(path))
+    topic = spark.read.format("kafka_log").options(includeControl="true", topics=offsets.TOPIC)
+    log = without_copies(topic.load(str(path))).persist()
+    lagging = offsets.with_lag(offsets.commits(committed(log)), offsets.ends(batches)).persist()
+    over_time = lagging.where(sf.col("lag").isNotNull()).select(
+        sf.concat_ws(" ", "group", sf.concat("topic", sf.lit("-"), "partition")).alias("name"), "time", "lag"
+    )
+    return Report(
+        f"Consumer groups in {path}",
+        (
+            Table(
+                "groups",
+                "Offsets and lag of groups",
+                offsets.latest(lagging),
+                (sf.desc("lag"), "group", "topic", "partition"),
+            ),
+            _membership_table(offsets.membership(committed(log))),
+            _commits_table(lagging),
+        ),
+        (Chart("Lag over time", over_time.orderBy(sf.desc("time")).limit(DOTS), charts.lag_over_time),),
+        ("Lag is the end of the partition at the time of the commit minus the committed offset.",),
+    )
+
+
+def live_offsets_report(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> Report:
+    """Groups at present, from the live `__consumer_offsets`.
+
+    Raises:
+        SourceError: as `live`.
+    """
+    # Persisted, since reading adds records to this topic: the groups that Spark reads with have members, too.
+    log = live(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}).persist()
+    commits = offsets.commits(log).persist()
+    topics = [row["topic"] for row in commits.select("topic").distinct().collect()]
+    groups = offsets.latest_with_ends(commits, live_ends(spark, bootstrap_servers, topics, options))
+    came_and_went = offsets.membership(log).where(~sf.col("group").startswith(READER_GROUPS))
+    return Report(
+        f"Consumer groups at {bootstrap_servers}",
+        (
+            Table("groups", "Offsets and lag of groups", groups, (sf.desc("lag"), "group", "topic", "partition")),
+            _membership_table(came_and_went),
+            _commits_table(commits),
+        ),
+        notes=(
+            "Lag is the present end of the partition minus the committed offset. Lag at the time of each commit is "
+            "known only from log folders: kipspark offsets PATH.",
+            "Commits of aborted transactions do not count. While a transaction is open, commits after its own are "
+            "not visible.",
+            f"The groups that Spark itself reads with, {READER_GROUPS}-..., are not listed under who came and went.",
+        ),
+    )
+
+
+def _membership_table(events: DataFrame) -> Table:
+    position = ("log_partition", "log_offset")
+    return Table("membership", "Who came and went", events, ("time", *position, "event"), hidden=position)
+
+
+def _commits_table(commits: DataFrame) -> Table:
+    return Table(
+        "commits",
+        "The last commits",
+        commits,
+        (sf.desc("time"), "group", "topic", "partition"),
+        hidden=("leader_epoch", "metadata", "is_deleted", "log_partition", "log_offset"),
+        shown=10,
+    )
+
+
+def commits_of_folders(spark: SparkSession, path: Path) -> DataFrame:
+    """Commits as a stream, from the log folders of one broker.
+
+    Raises:
+        JobError: there is no such folder.
+    """
+    if not path.exists():
+        raise JobError(f"{path}: there is no such file or folder")
+    return offsets.commits(spark.readStream.format("kafka_log").option("topics", offsets.TOPIC).load(str(path)))
+
+
+def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> DataFrame:
+    """Commits as a stream, from the live `__consumer_offsets`, without those of aborted transactions.
+
+    Raises:
+        SourceError: as `live`.
+    """
+    return offsets.commits(live_stream(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}))
+
+
+def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int | None) -> None:
+    """Write a stream to Parquet files as it arrives, from where the checkpoint ends.
+
+    Args:
+        commits: the stream.
+        out: where the files go.
+        checkpoint: what was read so far.
+        seconds: between two reads; None: write what there is, then end.
+    """
+    writer = commits.writeStream.format("parquet").option("checkpointLocation", str(checkpoint)).outputMode("append")
+    triggered = (
+        writer.trigger(availableNow=True) if seconds is None else writer.trigger(processingTime=f"{seconds} seconds")
+    )
+    with ctrl_c() as pressed:
+        query = triggered.start(str(out))
+        while query.isActive and not pressed.wait(_SECONDS_BETWEEN_LOOKS):
+            pass
+        if pressed.is_set():
+            query.stop()
+            OUT.print(f"\nStopped. A run with the same --checkpoint continues where this one ended: {checkpoint}")
+        else:
+            query.awaitTermination()  # raises the error that ended it, if any
