@@ -10,7 +10,7 @@ from docs.site.navigation import Page
 from docs.site.templating import render
 
 FOR_GENERATED_CODE = frozenset(
-    {"Column", "DEFAULT", "LazyStruct", "Malformed", "Rows", "slots_of"},
+    {"DEFAULT", "LazyStruct", "Malformed", "Rows", "slots_of"},
 )
 """Names of `kipwire` that generated code imports and that programs do not need."""
 

@@ -106,6 +106,7 @@ def learn_batches(cls, *, codecs, timestamp_types, limits, compress, batches_fro
         default_limits, known_codecs, known_timestamp_types = limits, codecs, timestamp_types
         compressed, rest_of_batches = compress, batches_from
         records_of_source, section_of_source = records_of, section_of
+        free_quickly(cls)
         keep(<PyObject*>cls)
         set_last(&batch_type, <PyTypeObject*><PyObject*>cls)
 

@@ -189,7 +189,7 @@ cdef extern from *:
         }
         if (size < 2 || word & high_bits) return PyUnicode_DecodeUTF8((const char*)utf8, size, NULL);
         PyObject* text = PyUnicode_New(size, 127);
-        if (text != NULL) memcpy(PyUnicode_1BYTE_DATA(text), utf8, size);
+        if (text != NULL) memcpy((PyASCIIObject*)text + 1, utf8, size);  /* where PyUnicode_1BYTE_DATA would find it */
         return text;
     }
 
@@ -202,8 +202,10 @@ cdef extern from *:
 
     #if defined(__GNUC__)
     #define KIP_RARE __attribute__((noinline, cold))
+    #define KIP_LIKELY(condition) __builtin_expect(!!(condition), 1)
     #else
     #define KIP_RARE
+    #define KIP_LIKELY(condition) (condition)
     #endif
 
     /* The number of an int that has several digits; one beyond 64 bits is none. */
@@ -354,6 +356,8 @@ cdef extern from *:
     bint as_number "kip_as_number"(PyObject* value, int64_t* number)
     PyObject* lookup "kip_lookup"(PyObject* cls, PyObject* name)
     bint WITHOUT_GIL "KIP_WITHOUT_GIL"
+    # A condition that compilers lay out code for.
+    bint is_likely "KIP_LIKELY"(bint condition) nogil
     # The value of a slot of an object that others know, until it is given back; NULL if the slot is empty.
     PyObject* slot_value "kip_slot_value"(PyObject* instance, Py_ssize_t offset)
     void give_back "kip_give_back"(PyObject* value)

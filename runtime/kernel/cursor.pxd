@@ -35,11 +35,16 @@ cdef inline bint take(Cursor* cursor, Py_ssize_t count, const uint8_t** taken) n
 cdef inline bint take_varint(Cursor* cursor, int bits, uint64_t* value) noexcept nogil:
     """An unsigned varint: in its shortest form, and of at most `bits` bits. Whether it is there."""
     cdef const uint8_t* byte
-    cdef int shift = 0
+    cdef int shift = 7
     cdef uint64_t group
     if not take(cursor, 1, &byte):
         return False
     value[0] = byte[0] & 0x7F
+    if byte[0] <= 0x7F:
+        return True
+    if not take(cursor, 1, &byte) or byte[0] == 0:  # of two bytes, as most are that are not of one
+        return False
+    value[0] |= <uint64_t>(byte[0] & 0x7F) << 7
     while byte[0] > 0x7F:
         shift += 7
         if shift >= bits or not take(cursor, 1, &byte) or byte[0] == 0:

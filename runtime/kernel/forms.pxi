@@ -194,8 +194,7 @@ cdef Codec made_codec(plan, dict codecs):
         form.slots = slots_of(plan.cls, codec.kept, &form.slot_count)
     codec.form = form
     codecs[plan.cls] = codec
-    if has_only_slots(plan.cls):
-        free_by_slots(form.type, <PyTypeObject*><PyObject*>Field)
+    free_quickly(plan.cls)
     return codec
 
 
@@ -283,6 +282,13 @@ cdef Py_ssize_t offset(cls, name) except -1:
     if at < 0:
         raise NotServed
     return at
+
+
+cdef int free_quickly(cls) except -1:
+    """Have instances of a class freed without a search for what to free, if they are their slots alone."""
+    if has_only_slots(cls):
+        free_by_slots(<PyTypeObject*><PyObject*>cls, <PyTypeObject*><PyObject*>Field)
+    return 0
 
 
 cdef bint has_only_slots(cls) except -1:

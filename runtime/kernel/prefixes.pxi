@@ -24,12 +24,12 @@ cdef inline bint take_length(Prefix prefix, Cursor* cursor, int64_t* length) noe
     """A size or a count, -1 for null. Whether it is there and makes sense."""
     cdef const uint8_t* p
     cdef uint64_t number
-    if prefix == UVARINT_PLUS_ONE_PREFIX:
+    if is_likely(prefix == UVARINT_PLUS_ONE_PREFIX):
         if not take_varint(cursor, 31, &number):
             return False
         length[0] = <int64_t>number - 1
         return True
-    elif prefix == INT32_PREFIX:
+    if prefix == INT32_PREFIX:
         if not take(cursor, 4, &p):
             return False
         length[0] = <int32_t>big_endian_32(p)

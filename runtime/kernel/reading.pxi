@@ -6,24 +6,23 @@ cdef inline PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
 
 cdef PyObject* read_items(const Form* form, const uint8_t** marks, Cursor* cursor) noexcept:
     """A struct, whose computed items may be wrong as yet; there is a mark for each of `mark_count`."""
-    cdef const Item* item
+    cdef const Item* item = form.items
+    cdef const Item* end = item + form.item_count
     cdef PyObject* instance = new_instance(form.type, 0)
     cdef PyObject* value
-    cdef Py_ssize_t i
     if instance == NULL:
         return NULL
-    for i in range(form.item_count):
-        item = &form.items[i]
-        if item.kind >= BOUND:
-            if not read_rare(item, instance, marks, cursor):
+    while item < end:
+        if item.kind < BOUND:
+            value = read_value(item.kind, item, item.nullable, cursor)
+            if value == NULL:
                 drop(instance)
                 return NULL
-            continue
-        value = read_value(item.kind, item, item.nullable, cursor)
-        if value == NULL:
+            slot_of(instance, item.slot)[0] = value
+        elif not read_rare(item, instance, marks, cursor):
             drop(instance)
             return NULL
-        slot_of(instance, item.slot)[0] = value
+        item += 1
     if form.flexible and not read_tag_section(form, instance, cursor):
         drop(instance)
         return NULL

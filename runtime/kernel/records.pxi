@@ -29,6 +29,7 @@ cdef int learn_record() except -1:
         record_slots.slots[2] = record_slots.key = offset(Record, "key")
         record_slots.slots[3] = record_slots.value = offset(Record, "value")
         record_slots.slots[4] = record_slots.headers = offset(Record, "headers")
+        free_quickly(Record)
         keep(<PyObject*>Record)
         set_last(&record_slots.type, <PyTypeObject*><PyObject*>Record)
     return 0
@@ -133,6 +134,7 @@ cdef bint read_record_into(
     cdef Cursor cursor = outer[0]  # of which nothing else has the address, so that it stays in registers
     cdef const uint8_t* attributes
     cdef int64_t length, delta, offset, timestamp
+    cdef PyObject* value
     if not take_length(VARINT_PREFIX, &cursor, &length) or not 0 <= length <= left(&cursor):
         return False
     cursor.end = cursor.at + length
@@ -142,23 +144,28 @@ cdef bint read_record_into(
         return False
     if not take_zigzag(&cursor, 32, &delta) or not is_sum(base_offset, delta, &offset):
         return False
-    slot_of(item, record_slots.timestamp)[0] = new_int(timestamp) if append_time == NULL else new_reference(append_time)
-    if slot_of(item, record_slots.timestamp)[0] == NULL:
+    value = new_int(timestamp) if append_time == NULL else new_reference(append_time)
+    slot_of(item, record_slots.timestamp)[0] = value
+    if value == NULL:
         return False
-    slot_of(item, record_slots.offset)[0] = new_int(offset)
-    if slot_of(item, record_slots.offset)[0] == NULL:
+    value = new_int(offset)
+    slot_of(item, record_slots.offset)[0] = value
+    if value == NULL:
         return False
-    slot_of(item, record_slots.key)[0] = read_blob(VARINT_PREFIX, True, &cursor)
-    if slot_of(item, record_slots.key)[0] == NULL:
+    value = read_blob(VARINT_PREFIX, True, &cursor)
+    slot_of(item, record_slots.key)[0] = value
+    if value == NULL:
         return False
-    slot_of(item, record_slots.value)[0] = read_blob(VARINT_PREFIX, True, &cursor)
-    if slot_of(item, record_slots.value)[0] == NULL:
+    value = read_blob(VARINT_PREFIX, True, &cursor)
+    slot_of(item, record_slots.value)[0] = value
+    if value == NULL:
         return False
     if not take_length(VARINT_PREFIX, &cursor, &length):
         return False
     outer.at = cursor.end
-    slot_of(item, record_slots.headers)[0] = read_headers(length, cursor)
-    return slot_of(item, record_slots.headers)[0] != NULL
+    value = read_headers(length, cursor)
+    slot_of(item, record_slots.headers)[0] = value
+    return value != NULL
 
 
 cdef inline bint is_sum(int64_t base, int64_t delta, int64_t* total) noexcept nogil:

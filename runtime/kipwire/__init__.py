@@ -18,12 +18,11 @@ from kipwire.errors import (
     UnsupportedVersionError,
 )
 from kipwire.messages import FlexibleMessage, Message
-from kipwire.structs import DEFAULT, Column, Field, FlexibleStruct, LazyStruct, Rows, Struct, slots_of
+from kipwire.structs import DEFAULT, Field, FlexibleStruct, LazyStruct, Rows, Struct, slots_of
 
 __all__ = [
     "DEFAULT",
     "KAFKA_VERSION",
-    "Column",
     "ConversionError",
     "DecodeError",
     "EncodeError",

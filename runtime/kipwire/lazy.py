@@ -32,6 +32,8 @@ DEFAULT: Any = _Default()
 
 _making = RLock()
 """Whoever has it looks at an attribute and sets it in one step. What is set without it is set for good."""
+_enter, _leave = _making.acquire, _making.release
+"""For where time counts, since `with` takes twice as long."""
 
 
 def kept(cls: type, name: str, value: T) -> T:
@@ -44,10 +46,15 @@ def kept(cls: type, name: str, value: T) -> T:
 
 def filled(instance: object, name: str, value: T) -> T:
     """What an attribute has that is None until it is made: the value that comes first, as of `kept`."""
-    with _making:
-        if getattr(instance, name) is None:
-            setattr(instance, name, value)
-        return getattr(instance, name)  # type: ignore[no-any-return]
+    _enter()
+    try:
+        first = getattr(instance, name)
+        if first is not None:
+            return first  # type: ignore[no-any-return]
+        setattr(instance, name, value)
+        return value
+    finally:
+        _leave()
 
 
 class LazyStruct(Generic[T]):

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 Role: TypeAlias = 'Literal["value", "size", "checksum", "constant", "bits", "presence"]'
 FEW = 4
 """Elements from which on it may pay to look for rows of equal shape."""
-Column: TypeAlias = "Iterable[Any]"
-"""The values of neighbours for one attribute."""
-Rows: TypeAlias = "Iterable[Iterable[Any]]"
-"""The values of neighbours, for each of them by attribute."""
+Rows: TypeAlias = "Iterable[Any]"
+"""What neighbours have of some of their fields, as unpacked: a tuple for each of them."""
 
 
 class _DeclaredTags:
@@ -275,7 +273,7 @@ class Struct:
         _write: ClassVar[Callable[..., None]]
         """Appends the bytes to a list, part by part."""
         _fill: ClassVar[Callable[..., None]]
-        """Sets every slot of new instances, from columns of values or, of a fixed width, from rows of them."""
+        """Sets every slot of new instances from rows: those of a run of fixed fields, or of one text or array."""
 
     FLEXIBLE = False
     OTHER_TAGS = frozenset()

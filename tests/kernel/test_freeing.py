@@ -130,3 +130,51 @@ def test_cycles_through_structs_and_lists_are_collected() -> None:
         print(sum(one() is not None for one in found))
     """
     assert run(program) == "0"
+
+
+def test_records_and_their_batches_are_freed_with_all_they_hold() -> None:
+    program = """
+        from kipwire.records import Record, RecordBatch, read_batches, write_batch
+
+        class Named(Record):
+            __slots__ = ("name", "__weakref__")
+
+        data = write_batch([Record(offset=i, value=b"v", headers=[("k", b"h")]) for i in range(3)], compression="gzip")
+        value = object()
+        counted = value, Record, RecordBatch, Named, data
+
+        def use():
+            batch = next(read_batches(data))
+            batch.records[0].key = batch  # a cycle
+            batch.records[1].headers.append(value)
+            batch.records.append(Record(offset=9, value=value))
+            named = Named(offset=9, key=value)
+            named.name, named.value = [value], named
+            reference = weakref.ref(named)
+            del batch, named
+            gc.collect()
+            assert reference() is None
+
+        use()
+        before = [*map(sys.getrefcount, counted)], sys.getallocatedblocks()
+        for _ in range(50):
+            use()
+        after = [*map(sys.getrefcount, counted)], sys.getallocatedblocks()
+        assert before[0] == after[0], (before, after)
+        print(abs(after[1] - before[1]) < 50)
+    """
+    assert run(program) == "True"
+
+
+def test_records_nested_beyond_the_c_stack_are_freed() -> None:
+    program = """
+        from kipwire.records import Record
+
+        before = sys.getrefcount(Record)
+        inner = None
+        for _ in range(200_000):
+            inner = Record(offset=1, value=inner)
+        inner = None
+        print(sys.getrefcount(Record) - before)
+    """
+    assert run(program) == "0"

@@ -206,5 +206,5 @@ def test_formats_do_not_gather_without_end() -> None:
             assert rows is not None and rows[1] == MANY
             numbers = [first, *range(first - 1), second, *range(second - 1)]
             assert len(packers[first, second](5, *numbers)) == 4 + 4 * (first + second - 2) + 3
-    assert len(reader._unpackers) <= 256
+    assert len(reader._formats) <= 256
     assert len(packers) <= 256

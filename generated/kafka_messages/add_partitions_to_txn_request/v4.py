@@ -70,8 +70,10 @@ class AddPartitionsToTxnTopic(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AddPartitionsToTxnTopic], *columns: kipwire.Column) -> None:
-        for item, item.name, item.partitions in zip(items, *columns):
+    def _fill(items: list[AddPartitionsToTxnTopic], *rows: kipwire.Rows) -> None:
+        for item, (name,), partitions in zip(items, *rows):
+            item.name = name.decode()
+            item.partitions = [*partitions]
             item._unknown_tagged_fields = None
 
 

@@ -50,9 +50,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         parts.append(pack_ih(self.partition_index, self.partition_error_code))
 
     @staticmethod
-    def _fill(items: list[AddPartitionsToTxnPartitionResult], rows: kipwire.Rows) -> None:
-        item: AddPartitionsToTxnPartitionResult
-        for item, (item.partition_index, item.partition_error_code) in zip(items, rows):
+    def _fill(items: list[AddPartitionsToTxnPartitionResult], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.partition_error_code) in zip(items, *rows):
             pass
 
 

@@ -54,9 +54,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[AddPartitionsToTxnPartitionResult], rows: kipwire.Rows) -> None:
-        item: AddPartitionsToTxnPartitionResult
-        for item, (item.partition_index, item.partition_error_code) in zip(items, rows):
+    def _fill(items: list[AddPartitionsToTxnPartitionResult], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.partition_error_code) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

@@ -79,8 +79,10 @@ class EntityData(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[EntityData], *columns: kipwire.Column) -> None:
-        for item, item.entity_type, item.entity_name in zip(items, *columns):
+    def _fill(items: list[EntityData], *rows: kipwire.Rows) -> None:
+        for item, (entity_type,), (entity_name,) in zip(items, *rows):
+            item.entity_type = entity_type.decode()
+            item.entity_name = entity_name.decode()
             item._unknown_tagged_fields = None
 
 
@@ -128,8 +130,10 @@ class OpData(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[OpData], *columns: kipwire.Column) -> None:
-        for item, item.key, item.value, item.remove in zip(items, *columns):
+    def _fill(items: list[OpData], *rows: kipwire.Rows) -> None:
+        for item, (key,), (item.value, remove) in zip(items, *rows):
+            item.key = key.decode()
+            item.remove = FALSE_TRUE[remove]
             item._unknown_tagged_fields = None
 
 

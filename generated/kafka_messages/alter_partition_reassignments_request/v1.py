@@ -69,8 +69,9 @@ class ReassignablePartition(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ReassignablePartition], *columns: kipwire.Column) -> None:
-        for item, item.partition_index, item.replicas in zip(items, *columns):
+    def _fill(items: list[ReassignablePartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index,), replicas in zip(items, *rows):
+            item.replicas = [*replicas]
             item._unknown_tagged_fields = None
 
 

@@ -72,8 +72,9 @@ class ReassignablePartitionResponse(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ReassignablePartitionResponse], *columns: kipwire.Column) -> None:
-        for item, item.partition_index, item.error_code, item.error_message in zip(items, *columns):
+    def _fill(items: list[ReassignablePartitionResponse], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code), (error_message,) in zip(items, *rows):
+            item.error_message = error_message.decode()
             item._unknown_tagged_fields = None
 
 

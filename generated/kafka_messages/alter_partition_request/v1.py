@@ -89,15 +89,14 @@ class PartitionData(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[PartitionData], *columns: kipwire.Column) -> None:
+    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
         for (
             item,
-            item.partition_index,
-            item.leader_epoch,
-            item.new_isr,
-            item.leader_recovery_state,
-            item.partition_epoch,
-        ) in zip(items, *columns):
+            (item.partition_index, item.leader_epoch),
+            new_isr,
+            (item.leader_recovery_state, item.partition_epoch),
+        ) in zip(items, *rows):
+            item.new_isr = [*new_isr]
             item._unknown_tagged_fields = None
 
 

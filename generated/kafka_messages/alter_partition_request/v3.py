@@ -63,9 +63,8 @@ class BrokerState(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[BrokerState], rows: kipwire.Rows) -> None:
-        item: BrokerState
-        for item, (item.broker_id, item.broker_epoch) in zip(items, rows):
+    def _fill(items: list[BrokerState], *rows: kipwire.Rows) -> None:
+        for item, (item.broker_id, item.broker_epoch) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

@@ -95,17 +95,14 @@ class PartitionData(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[PartitionData], *columns: kipwire.Column) -> None:
+    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
         for (
             item,
-            item.partition_index,
-            item.error_code,
-            item.leader_id,
-            item.leader_epoch,
-            item.isr,
-            item.leader_recovery_state,
-            item.partition_epoch,
-        ) in zip(items, *columns):
+            (item.partition_index, item.error_code, item.leader_id, item.leader_epoch),
+            isr,
+            (item.leader_recovery_state, item.partition_epoch),
+        ) in zip(items, *rows):
+            item.isr = [*isr]
             item._unknown_tagged_fields = None
 
 

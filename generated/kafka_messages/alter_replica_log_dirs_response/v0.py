@@ -50,9 +50,8 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
         parts.append(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
-    def _fill(items: list[AlterReplicaLogDirPartitionResult], rows: kipwire.Rows) -> None:
-        item: AlterReplicaLogDirPartitionResult
-        for item, (item.partition_index, item.error_code) in zip(items, rows):
+    def _fill(items: list[AlterReplicaLogDirPartitionResult], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code) in zip(items, *rows):
             pass
 
 

@@ -54,9 +54,8 @@ class AlterReplicaLogDirPartitionResult(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[AlterReplicaLogDirPartitionResult], rows: kipwire.Rows) -> None:
-        item: AlterReplicaLogDirPartitionResult
-        for item, (item.partition_index, item.error_code) in zip(items, rows):
+    def _fill(items: list[AlterReplicaLogDirPartitionResult], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

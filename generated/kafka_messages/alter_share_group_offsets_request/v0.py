@@ -56,9 +56,8 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[AlterShareGroupOffsetsRequestPartition], rows: kipwire.Rows) -> None:
-        item: AlterShareGroupOffsetsRequestPartition
-        for item, (item.partition_index, item.start_offset) in zip(items, rows):
+    def _fill(items: list[AlterShareGroupOffsetsRequestPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.start_offset) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

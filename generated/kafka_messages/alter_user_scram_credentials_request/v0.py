@@ -65,8 +65,9 @@ class ScramCredentialDeletion(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ScramCredentialDeletion], *columns: kipwire.Column) -> None:
-        for item, item.name, item.mechanism in zip(items, *columns):
+    def _fill(items: list[ScramCredentialDeletion], *rows: kipwire.Rows) -> None:
+        for item, (name,), (item.mechanism,) in zip(items, *rows):
+            item.name = name.decode()
             item._unknown_tagged_fields = None
 
 

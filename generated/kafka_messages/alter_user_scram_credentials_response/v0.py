@@ -80,8 +80,10 @@ class AlterUserScramCredentialsResult(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AlterUserScramCredentialsResult], *columns: kipwire.Column) -> None:
-        for item, item.user, item.error_code, item.error_message in zip(items, *columns):
+    def _fill(items: list[AlterUserScramCredentialsResult], *rows: kipwire.Rows) -> None:
+        for item, (user,), (item.error_code,), (error_message,) in zip(items, *rows):
+            item.user = user.decode()
+            item.error_message = error_message.decode()
             item._unknown_tagged_fields = None
 
 

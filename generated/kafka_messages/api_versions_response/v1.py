@@ -53,9 +53,8 @@ class ApiVersion(kipwire.Struct):
         parts.append(pack_hhh(self.api_key, self.min_version, self.max_version))
 
     @staticmethod
-    def _fill(items: list[ApiVersion], rows: kipwire.Rows) -> None:
-        item: ApiVersion
-        for item, (item.api_key, item.min_version, item.max_version) in zip(items, rows):
+    def _fill(items: list[ApiVersion], *rows: kipwire.Rows) -> None:
+        for item, (item.api_key, item.min_version, item.max_version) in zip(items, *rows):
             pass
 
 

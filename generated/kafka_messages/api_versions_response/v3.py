@@ -61,9 +61,8 @@ class ApiVersion(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ApiVersion], rows: kipwire.Rows) -> None:
-        item: ApiVersion
-        for item, (item.api_key, item.min_version, item.max_version) in zip(items, rows):
+    def _fill(items: list[ApiVersion], *rows: kipwire.Rows) -> None:
+        for item, (item.api_key, item.min_version, item.max_version) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 
@@ -111,8 +110,9 @@ class SupportedFeatureKey(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[SupportedFeatureKey], *columns: kipwire.Column) -> None:
-        for item, item.name, item.min_version, item.max_version in zip(items, *columns):
+    def _fill(items: list[SupportedFeatureKey], *rows: kipwire.Rows) -> None:
+        for item, (name,), (item.min_version, item.max_version) in zip(items, *rows):
+            item.name = name.decode()
             item._unknown_tagged_fields = None
 
 
@@ -160,8 +160,9 @@ class FinalizedFeatureKey(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[FinalizedFeatureKey], *columns: kipwire.Column) -> None:
-        for item, item.name, item.max_version_level, item.min_version_level in zip(items, *columns):
+    def _fill(items: list[FinalizedFeatureKey], *rows: kipwire.Rows) -> None:
+        for item, (name,), (item.max_version_level, item.min_version_level) in zip(items, *rows):
+            item.name = name.decode()
             item._unknown_tagged_fields = None
 
 

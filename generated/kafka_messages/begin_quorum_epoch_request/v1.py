@@ -72,11 +72,9 @@ class PartitionData(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
-        item: PartitionData
-        for item, (item.partition_index, item.voter_directory_id, item.leader_id, item.leader_epoch) in zip(
-            items, rows
-        ):
+    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, voter_directory_id, item.leader_id, item.leader_epoch) in zip(items, *rows):
+            item.voter_directory_id = uuid_from(voter_directory_id)
             item._unknown_tagged_fields = None
 
 
@@ -174,8 +172,10 @@ class LeaderEndpoint(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[LeaderEndpoint], *columns: kipwire.Column) -> None:
-        for item, item.name, item.host, item.port in zip(items, *columns):
+    def _fill(items: list[LeaderEndpoint], *rows: kipwire.Rows) -> None:
+        for item, (name,), (host,), (item.port,) in zip(items, *rows):
+            item.name = name.decode()
+            item.host = host.decode()
             item._unknown_tagged_fields = None
 
 

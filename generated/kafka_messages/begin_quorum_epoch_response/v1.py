@@ -65,9 +65,8 @@ class PartitionData(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
-        item: PartitionData
-        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch) in zip(items, rows):
+    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 
@@ -156,8 +155,9 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[NodeEndpoint], *columns: kipwire.Column) -> None:
-        for item, item.node_id, item.host, item.port in zip(items, *columns):
+    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
+        for item, (item.node_id,), (host,), (item.port,) in zip(items, *rows):
+            item.host = host.decode()
             item._unknown_tagged_fields = None
 
 

@@ -86,8 +86,10 @@ class Listener(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Listener], *columns: kipwire.Column) -> None:
-        for item, item.name, item.host, item.port, item.security_protocol in zip(items, *columns):
+    def _fill(items: list[Listener], *rows: kipwire.Rows) -> None:
+        for item, (name,), (host,), (item.port, item.security_protocol) in zip(items, *rows):
+            item.name = name.decode()
+            item.host = host.decode()
             item._unknown_tagged_fields = None
 
 
@@ -135,8 +137,9 @@ class Feature(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Feature], *columns: kipwire.Column) -> None:
-        for item, item.name, item.min_supported_version, item.max_supported_version in zip(items, *columns):
+    def _fill(items: list[Feature], *rows: kipwire.Rows) -> None:
+        for item, (name,), (item.min_supported_version, item.max_supported_version) in zip(items, *rows):
+            item.name = name.decode()
             item._unknown_tagged_fields = None
 
 

@@ -75,8 +75,10 @@ class EntityData(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[EntityData], *columns: kipwire.Column) -> None:
-        for item, item.entity_type, item.entity_name in zip(items, *columns):
+    def _fill(items: list[EntityData], *rows: kipwire.Rows) -> None:
+        for item, (entity_type,), (entity_name,) in zip(items, *rows):
+            item.entity_type = entity_type.decode()
+            item.entity_name = entity_name.decode()
             item._unknown_tagged_fields = None
 
 

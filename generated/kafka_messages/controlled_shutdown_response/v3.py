@@ -64,8 +64,9 @@ class RemainingPartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[RemainingPartition], *columns: kipwire.Column) -> None:
-        for item, item.topic_name, item.partition_index in zip(items, *columns):
+    def _fill(items: list[RemainingPartition], *rows: kipwire.Rows) -> None:
+        for item, (topic_name,), (item.partition_index,) in zip(items, *rows):
+            item.topic_name = topic_name.decode()
             item._unknown_tagged_fields = None
 
 

@@ -117,17 +117,19 @@ class AclCreation(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[AclCreation], *columns: kipwire.Column) -> None:
+    def _fill(items: list[AclCreation], *rows: kipwire.Rows) -> None:
         for (
             item,
-            item.resource_type,
-            item.resource_name,
-            item.resource_pattern_type,
-            item.principal,
-            item.host,
-            item.operation,
-            item.permission_type,
-        ) in zip(items, *columns):
+            (item.resource_type,),
+            (resource_name,),
+            (item.resource_pattern_type,),
+            (principal,),
+            (host,),
+            (item.operation, item.permission_type),
+        ) in zip(items, *rows):
+            item.resource_name = resource_name.decode()
+            item.principal = principal.decode()
+            item.host = host.decode()
             item._unknown_tagged_fields = None
 
 

@@ -56,8 +56,9 @@ class CreatePartitionsAssignment(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[CreatePartitionsAssignment], *columns: kipwire.Column) -> None:
-        for item, item.broker_ids in zip(items, *columns):
+    def _fill(items: list[CreatePartitionsAssignment], *rows: kipwire.Rows) -> None:
+        for item, broker_ids in zip(items, *rows):
+            item.broker_ids = [*broker_ids]
             item._unknown_tagged_fields = None
 
 

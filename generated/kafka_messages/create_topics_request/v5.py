@@ -64,8 +64,9 @@ class CreatableReplicaAssignment(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[CreatableReplicaAssignment], *columns: kipwire.Column) -> None:
-        for item, item.partition_index, item.broker_ids in zip(items, *columns):
+    def _fill(items: list[CreatableReplicaAssignment], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index,), broker_ids in zip(items, *rows):
+            item.broker_ids = [*broker_ids]
             item._unknown_tagged_fields = None
 
 
@@ -122,8 +123,10 @@ class CreatableTopicConfig(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[CreatableTopicConfig], *columns: kipwire.Column) -> None:
-        for item, item.name, item.value in zip(items, *columns):
+    def _fill(items: list[CreatableTopicConfig], *rows: kipwire.Rows) -> None:
+        for item, (name,), (value,) in zip(items, *rows):
+            item.name = name.decode()
+            item.value = value.decode()
             item._unknown_tagged_fields = None
 
 

@@ -103,8 +103,12 @@ class CreatableTopicConfigs(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[CreatableTopicConfigs], *columns: kipwire.Column) -> None:
-        for item, item.name, item.value, item.read_only, item.config_source, item.is_sensitive in zip(items, *columns):
+    def _fill(items: list[CreatableTopicConfigs], *rows: kipwire.Rows) -> None:
+        for item, (name,), (value,), (read_only, item.config_source, is_sensitive) in zip(items, *rows):
+            item.name = name.decode()
+            item.value = value.decode()
+            item.read_only = FALSE_TRUE[read_only]
+            item.is_sensitive = FALSE_TRUE[is_sensitive]
             item._unknown_tagged_fields = None
 
 

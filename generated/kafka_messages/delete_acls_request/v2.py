@@ -134,17 +134,19 @@ class DeleteAclsFilter(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DeleteAclsFilter], *columns: kipwire.Column) -> None:
+    def _fill(items: list[DeleteAclsFilter], *rows: kipwire.Rows) -> None:
         for (
             item,
-            item.resource_type_filter,
-            item.resource_name_filter,
-            item.pattern_type_filter,
-            item.principal_filter,
-            item.host_filter,
-            item.operation,
-            item.permission_type,
-        ) in zip(items, *columns):
+            (item.resource_type_filter,),
+            (resource_name_filter,),
+            (item.pattern_type_filter,),
+            (principal_filter,),
+            (host_filter,),
+            (item.operation, item.permission_type),
+        ) in zip(items, *rows):
+            item.resource_name_filter = resource_name_filter.decode()
+            item.principal_filter = principal_filter.decode()
+            item.host_filter = host_filter.decode()
             item._unknown_tagged_fields = None
 
 

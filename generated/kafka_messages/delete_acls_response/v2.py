@@ -142,19 +142,22 @@ class DeleteAclsMatchingAcl(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DeleteAclsMatchingAcl], *columns: kipwire.Column) -> None:
+    def _fill(items: list[DeleteAclsMatchingAcl], *rows: kipwire.Rows) -> None:
         for (
             item,
-            item.error_code,
-            item.error_message,
-            item.resource_type,
-            item.resource_name,
-            item.pattern_type,
-            item.principal,
-            item.host,
-            item.operation,
-            item.permission_type,
-        ) in zip(items, *columns):
+            (item.error_code,),
+            (error_message,),
+            (item.resource_type,),
+            (resource_name,),
+            (item.pattern_type,),
+            (principal,),
+            (host,),
+            (item.operation, item.permission_type),
+        ) in zip(items, *rows):
+            item.error_message = error_message.decode()
+            item.resource_name = resource_name.decode()
+            item.principal = principal.decode()
+            item.host = host.decode()
             item._unknown_tagged_fields = None
 
 

@@ -65,8 +65,9 @@ class DeletableGroupResult(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DeletableGroupResult], *columns: kipwire.Column) -> None:
-        for item, item.group_id, item.error_code in zip(items, *columns):
+    def _fill(items: list[DeletableGroupResult], *rows: kipwire.Rows) -> None:
+        for item, (group_id,), (item.error_code,) in zip(items, *rows):
+            item.group_id = group_id.decode()
             item._unknown_tagged_fields = None
 
 

@@ -49,9 +49,8 @@ class DeleteRecordsPartition(kipwire.Struct):
         parts.append(pack_iq(self.partition_index, self.offset))
 
     @staticmethod
-    def _fill(items: list[DeleteRecordsPartition], rows: kipwire.Rows) -> None:
-        item: DeleteRecordsPartition
-        for item, (item.partition_index, item.offset) in zip(items, rows):
+    def _fill(items: list[DeleteRecordsPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.offset) in zip(items, *rows):
             pass
 
 

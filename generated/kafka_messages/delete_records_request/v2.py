@@ -54,9 +54,8 @@ class DeleteRecordsPartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DeleteRecordsPartition], rows: kipwire.Rows) -> None:
-        item: DeleteRecordsPartition
-        for item, (item.partition_index, item.offset) in zip(items, rows):
+    def _fill(items: list[DeleteRecordsPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.offset) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

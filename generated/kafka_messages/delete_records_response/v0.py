@@ -54,9 +54,8 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
         parts.append(pack_iqh(self.partition_index, self.low_watermark, self.error_code))
 
     @staticmethod
-    def _fill(items: list[DeleteRecordsPartitionResult], rows: kipwire.Rows) -> None:
-        item: DeleteRecordsPartitionResult
-        for item, (item.partition_index, item.low_watermark, item.error_code) in zip(items, rows):
+    def _fill(items: list[DeleteRecordsPartitionResult], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.low_watermark, item.error_code) in zip(items, *rows):
             pass
 
 

@@ -58,9 +58,8 @@ class DeleteRecordsPartitionResult(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DeleteRecordsPartitionResult], rows: kipwire.Rows) -> None:
-        item: DeleteRecordsPartitionResult
-        for item, (item.partition_index, item.low_watermark, item.error_code) in zip(items, rows):
+    def _fill(items: list[DeleteRecordsPartitionResult], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.low_watermark, item.error_code) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

@@ -49,8 +49,9 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DeleteShareGroupOffsetsRequestTopic], *columns: kipwire.Column) -> None:
-        for item, item.topic_name in zip(items, *columns):
+    def _fill(items: list[DeleteShareGroupOffsetsRequestTopic], *rows: kipwire.Rows) -> None:
+        for item, (topic_name,) in zip(items, *rows):
+            item.topic_name = topic_name.decode()
             item._unknown_tagged_fields = None
 
 

@@ -51,9 +51,8 @@ class PartitionData(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
-        item: PartitionData
-        for item, (item.partition,) in zip(items, rows):
+    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
+        for item, (item.partition,) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

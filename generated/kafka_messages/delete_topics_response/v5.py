@@ -82,8 +82,10 @@ class DeletableTopicResult(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DeletableTopicResult], *columns: kipwire.Column) -> None:
-        for item, item.name, item.error_code, item.error_message in zip(items, *columns):
+    def _fill(items: list[DeletableTopicResult], *rows: kipwire.Rows) -> None:
+        for item, (name,), (item.error_code,), (error_message,) in zip(items, *rows):
+            item.name = name.decode()
+            item.error_message = error_message.decode()
             item._unknown_tagged_fields = None
 
 

@@ -84,8 +84,10 @@ class AclDescription(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[AclDescription], *columns: kipwire.Column) -> None:
-        for item, item.principal, item.host, item.operation, item.permission_type in zip(items, *columns):
+    def _fill(items: list[AclDescription], *rows: kipwire.Rows) -> None:
+        for item, (principal,), (host,), (item.operation, item.permission_type) in zip(items, *rows):
+            item.principal = principal.decode()
+            item.host = host.decode()
             item._unknown_tagged_fields = None
 
 

@@ -82,8 +82,10 @@ class ComponentData(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ComponentData], *columns: kipwire.Column) -> None:
-        for item, item.entity_type, item.match_type, item.match in zip(items, *columns):
+    def _fill(items: list[ComponentData], *rows: kipwire.Rows) -> None:
+        for item, (entity_type,), (item.match_type,), (match,) in zip(items, *rows):
+            item.entity_type = entity_type.decode()
+            item.match = match.decode()
             item._unknown_tagged_fields = None
 
 

@@ -86,8 +86,10 @@ class DescribeClusterBroker(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DescribeClusterBroker], *columns: kipwire.Column) -> None:
-        for item, item.broker_id, item.host, item.port, item.rack in zip(items, *columns):
+    def _fill(items: list[DescribeClusterBroker], *rows: kipwire.Rows) -> None:
+        for item, (item.broker_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
+            item.host = host.decode()
+            item.rack = rack.decode()
             item._unknown_tagged_fields = None
 
 

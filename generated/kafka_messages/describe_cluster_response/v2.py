@@ -99,8 +99,11 @@ class DescribeClusterBroker(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DescribeClusterBroker], *columns: kipwire.Column) -> None:
-        for item, item.broker_id, item.host, item.port, item.rack, item.is_fenced in zip(items, *columns):
+    def _fill(items: list[DescribeClusterBroker], *rows: kipwire.Rows) -> None:
+        for item, (item.broker_id,), (host,), (item.port,), (rack,), (is_fenced,) in zip(items, *rows):
+            item.host = host.decode()
+            item.rack = rack.decode()
+            item.is_fenced = FALSE_TRUE[is_fenced]
             item._unknown_tagged_fields = None
 
 

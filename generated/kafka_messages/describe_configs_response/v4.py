@@ -93,8 +93,10 @@ class DescribeConfigsSynonym(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DescribeConfigsSynonym], *columns: kipwire.Column) -> None:
-        for item, item.name, item.value, item.source in zip(items, *columns):
+    def _fill(items: list[DescribeConfigsSynonym], *rows: kipwire.Rows) -> None:
+        for item, (name,), (value,), (item.source,) in zip(items, *rows):
+            item.name = name.decode()
+            item.value = value.decode()
             item._unknown_tagged_fields = None
 
 

@@ -65,8 +65,10 @@ class DescribableLogDirTopic(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DescribableLogDirTopic], *columns: kipwire.Column) -> None:
-        for item, item.topic, item.partitions in zip(items, *columns):
+    def _fill(items: list[DescribableLogDirTopic], *rows: kipwire.Rows) -> None:
+        for item, (topic,), partitions in zip(items, *rows):
+            item.topic = topic.decode()
+            item.partitions = [*partitions]
             item._unknown_tagged_fields = None
 
 

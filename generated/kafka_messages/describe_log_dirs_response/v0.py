@@ -65,10 +65,9 @@ class DescribeLogDirsPartition(kipwire.Struct):
         )
 
     @staticmethod
-    def _fill(items: list[DescribeLogDirsPartition], rows: kipwire.Rows) -> None:
-        item: DescribeLogDirsPartition
-        for item, (item.partition_index, item.partition_size, item.offset_lag, item.is_future_key) in zip(items, rows):
-            pass
+    def _fill(items: list[DescribeLogDirsPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.partition_size, item.offset_lag, is_future_key) in zip(items, *rows):
+            item.is_future_key = FALSE_TRUE[is_future_key]
 
 
 class DescribeLogDirsTopic(kipwire.Struct):

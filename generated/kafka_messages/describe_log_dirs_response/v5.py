@@ -69,9 +69,9 @@ class DescribeLogDirsPartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[DescribeLogDirsPartition], rows: kipwire.Rows) -> None:
-        item: DescribeLogDirsPartition
-        for item, (item.partition_index, item.partition_size, item.offset_lag, item.is_future_key) in zip(items, rows):
+    def _fill(items: list[DescribeLogDirsPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.partition_size, item.offset_lag, is_future_key) in zip(items, *rows):
+            item.is_future_key = FALSE_TRUE[is_future_key]
             item._unknown_tagged_fields = None
 
 

@@ -95,8 +95,7 @@ class ProducerState(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ProducerState], rows: kipwire.Rows) -> None:
-        item: ProducerState
+    def _fill(items: list[ProducerState], *rows: kipwire.Rows) -> None:
         for item, (
             item.producer_id,
             item.producer_epoch,
@@ -104,7 +103,7 @@ class ProducerState(kipwire.FlexibleStruct):
             item.last_timestamp,
             item.coordinator_epoch,
             item.current_txn_start_offset,
-        ) in zip(items, rows):
+        ) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

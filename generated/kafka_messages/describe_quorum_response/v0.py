@@ -56,9 +56,8 @@ class ReplicaState(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ReplicaState], rows: kipwire.Rows) -> None:
-        item: ReplicaState
-        for item, (item.replica_id, item.log_end_offset) in zip(items, rows):
+    def _fill(items: list[ReplicaState], *rows: kipwire.Rows) -> None:
+        for item, (item.replica_id, item.log_end_offset) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

@@ -97,15 +97,15 @@ class ReplicaState(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ReplicaState], rows: kipwire.Rows) -> None:
-        item: ReplicaState
+    def _fill(items: list[ReplicaState], *rows: kipwire.Rows) -> None:
         for item, (
             item.replica_id,
-            item.replica_directory_id,
+            replica_directory_id,
             item.log_end_offset,
             item.last_fetch_timestamp,
             item.last_caught_up_timestamp,
-        ) in zip(items, rows):
+        ) in zip(items, *rows):
+            item.replica_directory_id = uuid_from(replica_directory_id)
             item._unknown_tagged_fields = None
 
 
@@ -287,8 +287,10 @@ class Listener(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Listener], *columns: kipwire.Column) -> None:
-        for item, item.name, item.host, item.port in zip(items, *columns):
+    def _fill(items: list[Listener], *rows: kipwire.Rows) -> None:
+        for item, (name,), (host,), (item.port,) in zip(items, *rows):
+            item.name = name.decode()
+            item.host = host.decode()
             item._unknown_tagged_fields = None
 
 

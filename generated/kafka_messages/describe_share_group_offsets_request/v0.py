@@ -69,8 +69,10 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[DescribeShareGroupOffsetsRequestTopic], *columns: kipwire.Column) -> None:
-        for item, item.topic_name, item.partitions in zip(items, *columns):
+    def _fill(items: list[DescribeShareGroupOffsetsRequestTopic], *rows: kipwire.Rows) -> None:
+        for item, (topic_name,), partitions in zip(items, *rows):
+            item.topic_name = topic_name.decode()
+            item.partitions = [*partitions]
             item._unknown_tagged_fields = None
 
 

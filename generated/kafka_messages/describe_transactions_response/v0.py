@@ -72,8 +72,10 @@ class TopicData(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TopicData], *columns: kipwire.Column) -> None:
-        for item, item.topic, item.partitions in zip(items, *columns):
+    def _fill(items: list[TopicData], *rows: kipwire.Rows) -> None:
+        for item, (topic,), partitions in zip(items, *rows):
+            item.topic = topic.decode()
+            item.partitions = [*partitions]
             item._unknown_tagged_fields = None
 
 

@@ -49,8 +49,9 @@ class UserName(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[UserName], *columns: kipwire.Column) -> None:
-        for item, item.name in zip(items, *columns):
+    def _fill(items: list[UserName], *rows: kipwire.Rows) -> None:
+        for item, (name,) in zip(items, *rows):
+            item.name = name.decode()
             item._unknown_tagged_fields = None
 
 

@@ -56,9 +56,8 @@ class CredentialInfo(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[CredentialInfo], rows: kipwire.Rows) -> None:
-        item: CredentialInfo
-        for item, (item.mechanism, item.iterations) in zip(items, rows):
+    def _fill(items: list[CredentialInfo], *rows: kipwire.Rows) -> None:
+        for item, (item.mechanism, item.iterations) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

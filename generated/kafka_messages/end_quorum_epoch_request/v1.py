@@ -60,9 +60,9 @@ class ReplicaInfo(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ReplicaInfo], rows: kipwire.Rows) -> None:
-        item: ReplicaInfo
-        for item, (item.candidate_id, item.candidate_directory_id) in zip(items, rows):
+    def _fill(items: list[ReplicaInfo], *rows: kipwire.Rows) -> None:
+        for item, (item.candidate_id, candidate_directory_id) in zip(items, *rows):
+            item.candidate_directory_id = uuid_from(candidate_directory_id)
             item._unknown_tagged_fields = None
 
 
@@ -208,8 +208,10 @@ class LeaderEndpoint(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[LeaderEndpoint], *columns: kipwire.Column) -> None:
-        for item, item.name, item.host, item.port in zip(items, *columns):
+    def _fill(items: list[LeaderEndpoint], *rows: kipwire.Rows) -> None:
+        for item, (name,), (host,), (item.port,) in zip(items, *rows):
+            item.name = name.decode()
+            item.host = host.decode()
             item._unknown_tagged_fields = None
 
 

@@ -58,9 +58,8 @@ class PartitionData(kipwire.Struct):
         parts.append(pack_ihii(self.partition_index, self.error_code, self.leader_id, self.leader_epoch))
 
     @staticmethod
-    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
-        item: PartitionData
-        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch) in zip(items, rows):
+    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch) in zip(items, *rows):
             pass
 
 

@@ -96,8 +96,7 @@ class FetchPartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
-        item: FetchPartition
+    def _fill(items: list[FetchPartition], *rows: kipwire.Rows) -> None:
         for item, (
             item.partition,
             item.current_leader_epoch,
@@ -105,7 +104,7 @@ class FetchPartition(kipwire.FlexibleStruct):
             item.last_fetched_epoch,
             item.log_start_offset,
             item.partition_max_bytes,
-        ) in zip(items, rows):
+        ) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 
@@ -197,8 +196,10 @@ class ForgottenTopic(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ForgottenTopic], *columns: kipwire.Column) -> None:
-        for item, item.topic, item.partitions in zip(items, *columns):
+    def _fill(items: list[ForgottenTopic], *rows: kipwire.Rows) -> None:
+        for item, (topic,), partitions in zip(items, *rows):
+            item.topic = topic.decode()
+            item.partitions = [*partitions]
             item._unknown_tagged_fields = None
 
 

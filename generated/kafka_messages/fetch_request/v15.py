@@ -133,8 +133,7 @@ class FetchPartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
-        item: FetchPartition
+    def _fill(items: list[FetchPartition], *rows: kipwire.Rows) -> None:
         for item, (
             item.partition,
             item.current_leader_epoch,
@@ -142,7 +141,7 @@ class FetchPartition(kipwire.FlexibleStruct):
             item.last_fetched_epoch,
             item.log_start_offset,
             item.partition_max_bytes,
-        ) in zip(items, rows):
+        ) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

@@ -61,10 +61,9 @@ class FetchPartition(kipwire.Struct):
         parts.append(pack_iqqi(self.partition, self.fetch_offset, self.log_start_offset, self.partition_max_bytes))
 
     @staticmethod
-    def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
-        item: FetchPartition
+    def _fill(items: list[FetchPartition], *rows: kipwire.Rows) -> None:
         for item, (item.partition, item.fetch_offset, item.log_start_offset, item.partition_max_bytes) in zip(
-            items, rows
+            items, *rows
         ):
             pass
 

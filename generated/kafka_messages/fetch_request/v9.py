@@ -85,15 +85,14 @@ class FetchPartition(kipwire.Struct):
         )
 
     @staticmethod
-    def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
-        item: FetchPartition
+    def _fill(items: list[FetchPartition], *rows: kipwire.Rows) -> None:
         for item, (
             item.partition,
             item.current_leader_epoch,
             item.fetch_offset,
             item.log_start_offset,
             item.partition_max_bytes,
-        ) in zip(items, rows):
+        ) in zip(items, *rows):
             pass
 
 

@@ -172,9 +172,8 @@ class AbortedTransaction(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[AbortedTransaction], rows: kipwire.Rows) -> None:
-        item: AbortedTransaction
-        for item, (item.producer_id, item.first_offset) in zip(items, rows):
+    def _fill(items: list[AbortedTransaction], *rows: kipwire.Rows) -> None:
+        for item, (item.producer_id, item.first_offset) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

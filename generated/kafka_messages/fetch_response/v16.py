@@ -174,9 +174,8 @@ class AbortedTransaction(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[AbortedTransaction], rows: kipwire.Rows) -> None:
-        item: AbortedTransaction
-        for item, (item.producer_id, item.first_offset) in zip(items, rows):
+    def _fill(items: list[AbortedTransaction], *rows: kipwire.Rows) -> None:
+        for item, (item.producer_id, item.first_offset) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 
@@ -448,8 +447,10 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[NodeEndpoint], *columns: kipwire.Column) -> None:
-        for item, item.node_id, item.host, item.port, item.rack in zip(items, *columns):
+    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
+        for item, (item.node_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
+            item.host = host.decode()
+            item.rack = rack.decode()
             item._unknown_tagged_fields = None
 
 

@@ -53,9 +53,8 @@ class AbortedTransaction(kipwire.Struct):
         parts.append(pack_qq(self.producer_id, self.first_offset))
 
     @staticmethod
-    def _fill(items: list[AbortedTransaction], rows: kipwire.Rows) -> None:
-        item: AbortedTransaction
-        for item, (item.producer_id, item.first_offset) in zip(items, rows):
+    def _fill(items: list[AbortedTransaction], *rows: kipwire.Rows) -> None:
+        for item, (item.producer_id, item.first_offset) in zip(items, *rows):
             pass
 
 

@@ -110,10 +110,11 @@ class Coordinator(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[Coordinator], *columns: kipwire.Column) -> None:
-        for item, item.key, item.node_id, item.host, item.port, item.error_code, item.error_message in zip(
-            items, *columns
-        ):
+    def _fill(items: list[Coordinator], *rows: kipwire.Rows) -> None:
+        for item, (key,), (item.node_id,), (host,), (item.port, item.error_code), (error_message,) in zip(items, *rows):
+            item.key = key.decode()
+            item.host = host.decode()
+            item.error_message = error_message.decode()
             item._unknown_tagged_fields = None
 
 

@@ -149,20 +149,22 @@ class LeaderAndIsrPartitionState(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[LeaderAndIsrPartitionState], *columns: kipwire.Column) -> None:
+    def _fill(items: list[LeaderAndIsrPartitionState], *rows: kipwire.Rows) -> None:
         for (
             item,
-            item.partition_index,
-            item.controller_epoch,
-            item.leader,
-            item.leader_epoch,
-            item.isr,
-            item.partition_epoch,
-            item.replicas,
-            item.adding_replicas,
-            item.removing_replicas,
-            item.is_new,
-        ) in zip(items, *columns):
+            (item.partition_index, item.controller_epoch, item.leader, item.leader_epoch),
+            isr,
+            (item.partition_epoch,),
+            replicas,
+            adding_replicas,
+            removing_replicas,
+            (is_new,),
+        ) in zip(items, *rows):
+            item.isr = [*isr]
+            item.replicas = [*replicas]
+            item.adding_replicas = [*adding_replicas]
+            item.removing_replicas = [*removing_replicas]
+            item.is_new = FALSE_TRUE[is_new]
             item._unknown_tagged_fields = None
 
 
@@ -253,8 +255,9 @@ class LeaderAndIsrLiveLeader(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[LeaderAndIsrLiveLeader], *columns: kipwire.Column) -> None:
-        for item, item.broker_id, item.host_name, item.port in zip(items, *columns):
+    def _fill(items: list[LeaderAndIsrLiveLeader], *rows: kipwire.Rows) -> None:
+        for item, (item.broker_id,), (host_name,), (item.port,) in zip(items, *rows):
+            item.host_name = host_name.decode()
             item._unknown_tagged_fields = None
 
 

@@ -67,8 +67,9 @@ class LeaderAndIsrPartitionError(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[LeaderAndIsrPartitionError], *columns: kipwire.Column) -> None:
-        for item, item.topic_name, item.partition_index, item.error_code in zip(items, *columns):
+    def _fill(items: list[LeaderAndIsrPartitionError], *rows: kipwire.Rows) -> None:
+        for item, (topic_name,), (item.partition_index, item.error_code) in zip(items, *rows):
+            item.topic_name = topic_name.decode()
             item._unknown_tagged_fields = None
 
 

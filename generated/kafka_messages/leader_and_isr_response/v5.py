@@ -57,9 +57,8 @@ class LeaderAndIsrPartitionError(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[LeaderAndIsrPartitionError], rows: kipwire.Rows) -> None:
-        item: LeaderAndIsrPartitionError
-        for item, (item.partition_index, item.error_code) in zip(items, rows):
+    def _fill(items: list[LeaderAndIsrPartitionError], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

@@ -47,9 +47,8 @@ class Voter(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Voter], rows: kipwire.Rows) -> None:
-        item: Voter
-        for item, (item.voter_id,) in zip(items, rows):
+    def _fill(items: list[Voter], *rows: kipwire.Rows) -> None:
+        for item, (item.voter_id,) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

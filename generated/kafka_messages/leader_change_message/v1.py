@@ -56,9 +56,9 @@ class Voter(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Voter], rows: kipwire.Rows) -> None:
-        item: Voter
-        for item, (item.voter_id, item.voter_directory_id) in zip(items, rows):
+    def _fill(items: list[Voter], *rows: kipwire.Rows) -> None:
+        for item, (item.voter_id, voter_directory_id) in zip(items, *rows):
+            item.voter_directory_id = uuid_from(voter_directory_id)
             item._unknown_tagged_fields = None
 
 

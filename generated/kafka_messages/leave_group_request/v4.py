@@ -71,8 +71,10 @@ class MemberIdentity(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[MemberIdentity], *columns: kipwire.Column) -> None:
-        for item, item.member_id, item.group_instance_id in zip(items, *columns):
+    def _fill(items: list[MemberIdentity], *rows: kipwire.Rows) -> None:
+        for item, (member_id,), (group_instance_id,) in zip(items, *rows):
+            item.member_id = member_id.decode()
+            item.group_instance_id = group_instance_id.decode()
             item._unknown_tagged_fields = None
 
 

@@ -83,8 +83,10 @@ class MemberResponse(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[MemberResponse], *columns: kipwire.Column) -> None:
-        for item, item.member_id, item.group_instance_id, item.error_code in zip(items, *columns):
+    def _fill(items: list[MemberResponse], *rows: kipwire.Rows) -> None:
+        for item, (member_id,), (group_instance_id,), (item.error_code,) in zip(items, *rows):
+            item.member_id = member_id.decode()
+            item.group_instance_id = group_instance_id.decode()
             item._unknown_tagged_fields = None
 
 

@@ -54,8 +54,9 @@ class ConfigResource(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ConfigResource], *columns: kipwire.Column) -> None:
-        for item, item.resource_name in zip(items, *columns):
+    def _fill(items: list[ConfigResource], *rows: kipwire.Rows) -> None:
+        for item, (resource_name,) in zip(items, *rows):
+            item.resource_name = resource_name.decode()
             item._unknown_tagged_fields = None
 
 

@@ -65,8 +65,9 @@ class ConfigResource(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ConfigResource], *columns: kipwire.Column) -> None:
-        for item, item.resource_name, item.resource_type in zip(items, *columns):
+    def _fill(items: list[ConfigResource], *rows: kipwire.Rows) -> None:
+        for item, (resource_name,), (item.resource_type,) in zip(items, *rows):
+            item.resource_name = resource_name.decode()
             item._unknown_tagged_fields = None
 
 

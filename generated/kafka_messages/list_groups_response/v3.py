@@ -70,8 +70,10 @@ class ListedGroup(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ListedGroup], *columns: kipwire.Column) -> None:
-        for item, item.group_id, item.protocol_type in zip(items, *columns):
+    def _fill(items: list[ListedGroup], *rows: kipwire.Rows) -> None:
+        for item, (group_id,), (protocol_type,) in zip(items, *rows):
+            item.group_id = group_id.decode()
+            item.protocol_type = protocol_type.decode()
             item._unknown_tagged_fields = None
 
 

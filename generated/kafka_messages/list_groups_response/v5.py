@@ -100,8 +100,12 @@ class ListedGroup(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[ListedGroup], *columns: kipwire.Column) -> None:
-        for item, item.group_id, item.protocol_type, item.group_state, item.group_type in zip(items, *columns):
+    def _fill(items: list[ListedGroup], *rows: kipwire.Rows) -> None:
+        for item, (group_id,), (protocol_type,), (group_state,), (group_type,) in zip(items, *rows):
+            item.group_id = group_id.decode()
+            item.protocol_type = protocol_type.decode()
+            item.group_state = group_state.decode()
+            item.group_type = group_type.decode()
             item._unknown_tagged_fields = None
 
 

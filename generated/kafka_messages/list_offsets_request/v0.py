@@ -56,9 +56,8 @@ class ListOffsetsPartition(kipwire.Struct):
         parts.append(pack_iqi(self.partition_index, self.timestamp, self.max_num_offsets))
 
     @staticmethod
-    def _fill(items: list[ListOffsetsPartition], rows: kipwire.Rows) -> None:
-        item: ListOffsetsPartition
-        for item, (item.partition_index, item.timestamp, item.max_num_offsets) in zip(items, rows):
+    def _fill(items: list[ListOffsetsPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.timestamp, item.max_num_offsets) in zip(items, *rows):
             pass
 
 

@@ -52,9 +52,8 @@ class ListOffsetsPartition(kipwire.Struct):
         parts.append(pack_iq(self.partition_index, self.timestamp))
 
     @staticmethod
-    def _fill(items: list[ListOffsetsPartition], rows: kipwire.Rows) -> None:
-        item: ListOffsetsPartition
-        for item, (item.partition_index, item.timestamp) in zip(items, rows):
+    def _fill(items: list[ListOffsetsPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.timestamp) in zip(items, *rows):
             pass
 
 

@@ -62,9 +62,8 @@ class ListOffsetsPartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ListOffsetsPartition], rows: kipwire.Rows) -> None:
-        item: ListOffsetsPartition
-        for item, (item.partition_index, item.current_leader_epoch, item.timestamp) in zip(items, rows):
+    def _fill(items: list[ListOffsetsPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.current_leader_epoch, item.timestamp) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

@@ -57,9 +57,8 @@ class ListOffsetsPartition(kipwire.Struct):
         parts.append(pack_iiq(self.partition_index, self.current_leader_epoch, self.timestamp))
 
     @staticmethod
-    def _fill(items: list[ListOffsetsPartition], rows: kipwire.Rows) -> None:
-        item: ListOffsetsPartition
-        for item, (item.partition_index, item.current_leader_epoch, item.timestamp) in zip(items, rows):
+    def _fill(items: list[ListOffsetsPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.current_leader_epoch, item.timestamp) in zip(items, *rows):
             pass
 
 

@@ -57,9 +57,8 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         parts.append(pack_ihqq(self.partition_index, self.error_code, self.timestamp, self.offset))
 
     @staticmethod
-    def _fill(items: list[ListOffsetsPartitionResponse], rows: kipwire.Rows) -> None:
-        item: ListOffsetsPartitionResponse
-        for item, (item.partition_index, item.error_code, item.timestamp, item.offset) in zip(items, rows):
+    def _fill(items: list[ListOffsetsPartitionResponse], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code, item.timestamp, item.offset) in zip(items, *rows):
             pass
 
 

@@ -69,10 +69,9 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         parts.append(pack_ihqqi(self.partition_index, self.error_code, self.timestamp, self.offset, self.leader_epoch))
 
     @staticmethod
-    def _fill(items: list[ListOffsetsPartitionResponse], rows: kipwire.Rows) -> None:
-        item: ListOffsetsPartitionResponse
+    def _fill(items: list[ListOffsetsPartitionResponse], *rows: kipwire.Rows) -> None:
         for item, (item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch) in zip(
-            items, rows
+            items, *rows
         ):
             pass
 

@@ -75,10 +75,9 @@ class ListOffsetsPartitionResponse(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[ListOffsetsPartitionResponse], rows: kipwire.Rows) -> None:
-        item: ListOffsetsPartitionResponse
+    def _fill(items: list[ListOffsetsPartitionResponse], *rows: kipwire.Rows) -> None:
         for item, (item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch) in zip(
-            items, rows
+            items, *rows
         ):
             item._unknown_tagged_fields = None
 

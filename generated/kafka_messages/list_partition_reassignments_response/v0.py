@@ -98,10 +98,11 @@ class OngoingPartitionReassignment(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[OngoingPartitionReassignment], *columns: kipwire.Column) -> None:
-        for item, item.partition_index, item.replicas, item.adding_replicas, item.removing_replicas in zip(
-            items, *columns
-        ):
+    def _fill(items: list[OngoingPartitionReassignment], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index,), replicas, adding_replicas, removing_replicas in zip(items, *rows):
+            item.replicas = [*replicas]
+            item.adding_replicas = [*adding_replicas]
+            item.removing_replicas = [*removing_replicas]
             item._unknown_tagged_fields = None
 
 

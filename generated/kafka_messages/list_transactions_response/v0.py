@@ -76,8 +76,10 @@ class TransactionState(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TransactionState], *columns: kipwire.Column) -> None:
-        for item, item.transactional_id, item.producer_id, item.transaction_state in zip(items, *columns):
+    def _fill(items: list[TransactionState], *rows: kipwire.Rows) -> None:
+        for item, (transactional_id,), (item.producer_id,), (transaction_state,) in zip(items, *rows):
+            item.transactional_id = transactional_id.decode()
+            item.transaction_state = transaction_state.decode()
             item._unknown_tagged_fields = None
 
 

@@ -91,8 +91,10 @@ class MetadataResponseBroker(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[MetadataResponseBroker], *columns: kipwire.Column) -> None:
-        for item, item.node_id, item.host, item.port, item.rack in zip(items, *columns):
+    def _fill(items: list[MetadataResponseBroker], *rows: kipwire.Rows) -> None:
+        for item, (item.node_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
+            item.host = host.decode()
+            item.rack = rack.decode()
             item._unknown_tagged_fields = None
 
 
@@ -188,17 +190,17 @@ class MetadataResponsePartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[MetadataResponsePartition], *columns: kipwire.Column) -> None:
+    def _fill(items: list[MetadataResponsePartition], *rows: kipwire.Rows) -> None:
         for (
             item,
-            item.error_code,
-            item.partition_index,
-            item.leader_id,
-            item.leader_epoch,
-            item.replica_nodes,
-            item.isr_nodes,
-            item.offline_replicas,
-        ) in zip(items, *columns):
+            (item.error_code, item.partition_index, item.leader_id, item.leader_epoch),
+            replica_nodes,
+            isr_nodes,
+            offline_replicas,
+        ) in zip(items, *rows):
+            item.replica_nodes = [*replica_nodes]
+            item.isr_nodes = [*isr_nodes]
+            item.offline_replicas = [*offline_replicas]
             item._unknown_tagged_fields = None
 
 

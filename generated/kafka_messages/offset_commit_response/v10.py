@@ -58,9 +58,8 @@ class OffsetCommitResponsePartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[OffsetCommitResponsePartition], rows: kipwire.Rows) -> None:
-        item: OffsetCommitResponsePartition
-        for item, (item.partition_index, item.error_code) in zip(items, rows):
+    def _fill(items: list[OffsetCommitResponsePartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

@@ -39,9 +39,8 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
         parts.append(pack_i(self.partition_index))
 
     @staticmethod
-    def _fill(items: list[OffsetDeleteRequestPartition], rows: kipwire.Rows) -> None:
-        item: OffsetDeleteRequestPartition
-        for item, (item.partition_index,) in zip(items, rows):
+    def _fill(items: list[OffsetDeleteRequestPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index,) in zip(items, *rows):
             pass
 
 

@@ -52,9 +52,8 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
         parts.append(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
-    def _fill(items: list[OffsetDeleteResponsePartition], rows: kipwire.Rows) -> None:
-        item: OffsetDeleteResponsePartition
-        for item, (item.partition_index, item.error_code) in zip(items, rows):
+    def _fill(items: list[OffsetDeleteResponsePartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code) in zip(items, *rows):
             pass
 
 

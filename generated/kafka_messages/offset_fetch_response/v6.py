@@ -92,15 +92,14 @@ class OffsetFetchResponsePartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[OffsetFetchResponsePartition], *columns: kipwire.Column) -> None:
+    def _fill(items: list[OffsetFetchResponsePartition], *rows: kipwire.Rows) -> None:
         for (
             item,
-            item.partition_index,
-            item.committed_offset,
-            item.committed_leader_epoch,
-            item.metadata,
-            item.error_code,
-        ) in zip(items, *columns):
+            (item.partition_index, item.committed_offset, item.committed_leader_epoch),
+            (metadata,),
+            (item.error_code,),
+        ) in zip(items, *rows):
+            item.metadata = metadata.decode()
             item._unknown_tagged_fields = None
 
 

@@ -49,9 +49,8 @@ class OffsetForLeaderPartition(kipwire.Struct):
         parts.append(pack_ii(self.partition, self.leader_epoch))
 
     @staticmethod
-    def _fill(items: list[OffsetForLeaderPartition], rows: kipwire.Rows) -> None:
-        item: OffsetForLeaderPartition
-        for item, (item.partition, item.leader_epoch) in zip(items, rows):
+    def _fill(items: list[OffsetForLeaderPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition, item.leader_epoch) in zip(items, *rows):
             pass
 
 

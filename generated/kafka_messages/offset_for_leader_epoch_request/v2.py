@@ -53,9 +53,8 @@ class OffsetForLeaderPartition(kipwire.Struct):
         parts.append(pack_iii(self.partition, self.current_leader_epoch, self.leader_epoch))
 
     @staticmethod
-    def _fill(items: list[OffsetForLeaderPartition], rows: kipwire.Rows) -> None:
-        item: OffsetForLeaderPartition
-        for item, (item.partition, item.current_leader_epoch, item.leader_epoch) in zip(items, rows):
+    def _fill(items: list[OffsetForLeaderPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition, item.current_leader_epoch, item.leader_epoch) in zip(items, *rows):
             pass
 
 

@@ -58,9 +58,8 @@ class OffsetForLeaderPartition(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[OffsetForLeaderPartition], rows: kipwire.Rows) -> None:
-        item: OffsetForLeaderPartition
-        for item, (item.partition, item.current_leader_epoch, item.leader_epoch) in zip(items, rows):
+    def _fill(items: list[OffsetForLeaderPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition, item.current_leader_epoch, item.leader_epoch) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

@@ -58,9 +58,8 @@ class EpochEndOffset(kipwire.Struct):
         parts.append(pack_hiiq(self.error_code, self.partition, self.leader_epoch, self.end_offset))
 
     @staticmethod
-    def _fill(items: list[EpochEndOffset], rows: kipwire.Rows) -> None:
-        item: EpochEndOffset
-        for item, (item.error_code, item.partition, item.leader_epoch, item.end_offset) in zip(items, rows):
+    def _fill(items: list[EpochEndOffset], *rows: kipwire.Rows) -> None:
+        for item, (item.error_code, item.partition, item.leader_epoch, item.end_offset) in zip(items, *rows):
             pass
 
 

@@ -63,9 +63,8 @@ class EpochEndOffset(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[EpochEndOffset], rows: kipwire.Rows) -> None:
-        item: EpochEndOffset
-        for item, (item.error_code, item.partition, item.leader_epoch, item.end_offset) in zip(items, rows):
+    def _fill(items: list[EpochEndOffset], *rows: kipwire.Rows) -> None:
+        for item, (item.error_code, item.partition, item.leader_epoch, item.end_offset) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

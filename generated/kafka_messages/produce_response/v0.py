@@ -52,9 +52,8 @@ class PartitionProduceResponse(kipwire.Struct):
         parts.append(pack_ihq(self.index, self.error_code, self.base_offset))
 
     @staticmethod
-    def _fill(items: list[PartitionProduceResponse], rows: kipwire.Rows) -> None:
-        item: PartitionProduceResponse
-        for item, (item.index, item.error_code, item.base_offset) in zip(items, rows):
+    def _fill(items: list[PartitionProduceResponse], *rows: kipwire.Rows) -> None:
+        for item, (item.index, item.error_code, item.base_offset) in zip(items, *rows):
             pass
 
 

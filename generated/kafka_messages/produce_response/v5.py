@@ -72,15 +72,14 @@ class PartitionProduceResponse(kipwire.Struct):
         )
 
     @staticmethod
-    def _fill(items: list[PartitionProduceResponse], rows: kipwire.Rows) -> None:
-        item: PartitionProduceResponse
+    def _fill(items: list[PartitionProduceResponse], *rows: kipwire.Rows) -> None:
         for item, (
             item.index,
             item.error_code,
             item.base_offset,
             item.log_append_time_ms,
             item.log_start_offset,
-        ) in zip(items, rows):
+        ) in zip(items, *rows):
             pass
 
 

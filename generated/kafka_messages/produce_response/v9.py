@@ -70,8 +70,9 @@ class BatchIndexAndErrorMessage(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[BatchIndexAndErrorMessage], *columns: kipwire.Column) -> None:
-        for item, item.batch_index, item.batch_index_error_message in zip(items, *columns):
+    def _fill(items: list[BatchIndexAndErrorMessage], *rows: kipwire.Rows) -> None:
+        for item, (item.batch_index,), (batch_index_error_message,) in zip(items, *rows):
+            item.batch_index_error_message = batch_index_error_message.decode()
             item._unknown_tagged_fields = None
 
 

@@ -100,8 +100,7 @@ class ProducerEntry(kipwire.Struct):
         )
 
     @staticmethod
-    def _fill(items: list[ProducerEntry], rows: kipwire.Rows) -> None:
-        item: ProducerEntry
+    def _fill(items: list[ProducerEntry], *rows: kipwire.Rows) -> None:
         for item, (
             item.producer_id,
             item.epoch,
@@ -111,7 +110,7 @@ class ProducerEntry(kipwire.Struct):
             item.timestamp,
             item.coordinator_epoch,
             item.current_txn_first_offset,
-        ) in zip(items, rows):
+        ) in zip(items, *rows):
             pass
 
 

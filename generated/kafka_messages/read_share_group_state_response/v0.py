@@ -68,9 +68,8 @@ class StateBatch(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[StateBatch], rows: kipwire.Rows) -> None:
-        item: StateBatch
-        for item, (item.first_offset, item.last_offset, item.delivery_state, item.delivery_count) in zip(items, rows):
+    def _fill(items: list[StateBatch], *rows: kipwire.Rows) -> None:
+        for item, (item.first_offset, item.last_offset, item.delivery_state, item.delivery_count) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

@@ -58,9 +58,8 @@ class SegmentLeaderEpochEntry(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[SegmentLeaderEpochEntry], rows: kipwire.Rows) -> None:
-        item: SegmentLeaderEpochEntry
-        for item, (item.leader_epoch, item.offset) in zip(items, rows):
+    def _fill(items: list[SegmentLeaderEpochEntry], *rows: kipwire.Rows) -> None:
+        for item, (item.leader_epoch, item.offset) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 

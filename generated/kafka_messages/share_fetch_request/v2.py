@@ -77,8 +77,9 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[AcknowledgementBatch], *columns: kipwire.Column) -> None:
-        for item, item.first_offset, item.last_offset, item.acknowledge_types in zip(items, *columns):
+    def _fill(items: list[AcknowledgementBatch], *rows: kipwire.Rows) -> None:
+        for item, (item.first_offset, item.last_offset), acknowledge_types in zip(items, *rows):
+            item.acknowledge_types = [*acknowledge_types]
             item._unknown_tagged_fields = None
 
 

@@ -103,9 +103,8 @@ class AcquiredRecords(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[AcquiredRecords], rows: kipwire.Rows) -> None:
-        item: AcquiredRecords
-        for item, (item.first_offset, item.last_offset, item.delivery_count) in zip(items, rows):
+    def _fill(items: list[AcquiredRecords], *rows: kipwire.Rows) -> None:
+        for item, (item.first_offset, item.last_offset, item.delivery_count) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 
@@ -326,8 +325,10 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[NodeEndpoint], *columns: kipwire.Column) -> None:
-        for item, item.node_id, item.host, item.port, item.rack in zip(items, *columns):
+    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
+        for item, (item.node_id,), (host,), (item.port,), (rack,) in zip(items, *rows):
+            item.host = host.decode()
+            item.rack = rack.decode()
             item._unknown_tagged_fields = None
 
 

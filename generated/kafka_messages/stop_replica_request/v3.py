@@ -60,9 +60,9 @@ class StopReplicaPartitionState(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[StopReplicaPartitionState], rows: kipwire.Rows) -> None:
-        item: StopReplicaPartitionState
-        for item, (item.partition_index, item.leader_epoch, item.delete_partition) in zip(items, rows):
+    def _fill(items: list[StopReplicaPartitionState], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.leader_epoch, delete_partition) in zip(items, *rows):
+            item.delete_partition = FALSE_TRUE[delete_partition]
             item._unknown_tagged_fields = None
 
 

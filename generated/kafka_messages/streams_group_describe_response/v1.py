@@ -99,8 +99,10 @@ class KeyValue(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[KeyValue], *columns: kipwire.Column) -> None:
-        for item, item.key, item.value in zip(items, *columns):
+    def _fill(items: list[KeyValue], *rows: kipwire.Rows) -> None:
+        for item, (key,), (value,) in zip(items, *rows):
+            item.key = key.decode()
+            item.value = value.decode()
             item._unknown_tagged_fields = None
 
 
@@ -354,8 +356,9 @@ class TaskOffset(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[TaskOffset], *columns: kipwire.Column) -> None:
-        for item, item.subtopology_id, item.partition, item.offset in zip(items, *columns):
+    def _fill(items: list[TaskOffset], *rows: kipwire.Rows) -> None:
+        for item, (subtopology_id,), (item.partition, item.offset) in zip(items, *rows):
+            item.subtopology_id = subtopology_id.decode()
             item._unknown_tagged_fields = None
 
 
@@ -406,8 +409,10 @@ class TaskIds(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TaskIds], *columns: kipwire.Column) -> None:
-        for item, item.subtopology_id, item.partitions in zip(items, *columns):
+    def _fill(items: list[TaskIds], *rows: kipwire.Rows) -> None:
+        for item, (subtopology_id,), partitions in zip(items, *rows):
+            item.subtopology_id = subtopology_id.decode()
+            item.partitions = [*partitions]
             item._unknown_tagged_fields = None
 
 

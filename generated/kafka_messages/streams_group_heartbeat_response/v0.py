@@ -69,8 +69,9 @@ class Status(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[Status], *columns: kipwire.Column) -> None:
-        for item, item.status_code, item.status_detail in zip(items, *columns):
+    def _fill(items: list[Status], *rows: kipwire.Rows) -> None:
+        for item, (item.status_code,), (status_detail,) in zip(items, *rows):
+            item.status_detail = status_detail.decode()
             item._unknown_tagged_fields = None
 
 
@@ -121,8 +122,10 @@ class TaskIds(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TaskIds], *columns: kipwire.Column) -> None:
-        for item, item.subtopology_id, item.partitions in zip(items, *columns):
+    def _fill(items: list[TaskIds], *rows: kipwire.Rows) -> None:
+        for item, (subtopology_id,), partitions in zip(items, *rows):
+            item.subtopology_id = subtopology_id.decode()
+            item.partitions = [*partitions]
             item._unknown_tagged_fields = None
 
 
@@ -213,8 +216,10 @@ class TopicPartition(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TopicPartition], *columns: kipwire.Column) -> None:
-        for item, item.topic, item.partitions in zip(items, *columns):
+    def _fill(items: list[TopicPartition], *rows: kipwire.Rows) -> None:
+        for item, (topic,), partitions in zip(items, *rows):
+            item.topic = topic.decode()
+            item.partitions = [*partitions]
             item._unknown_tagged_fields = None
 
 

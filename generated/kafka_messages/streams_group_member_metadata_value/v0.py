@@ -109,8 +109,10 @@ class KeyValue(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[KeyValue], *columns: kipwire.Column) -> None:
-        for item, item.key, item.value in zip(items, *columns):
+    def _fill(items: list[KeyValue], *rows: kipwire.Rows) -> None:
+        for item, (key,), (value,) in zip(items, *rows):
+            item.key = key.decode()
+            item.value = value.decode()
             item._unknown_tagged_fields = None
 
 

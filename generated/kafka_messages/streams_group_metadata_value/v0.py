@@ -68,8 +68,10 @@ class LastAssignmentConfig(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[LastAssignmentConfig], *columns: kipwire.Column) -> None:
-        for item, item.key, item.value in zip(items, *columns):
+    def _fill(items: list[LastAssignmentConfig], *rows: kipwire.Rows) -> None:
+        for item, (key,), (value,) in zip(items, *rows):
+            item.key = key.decode()
+            item.value = value.decode()
             item._unknown_tagged_fields = None
 
 

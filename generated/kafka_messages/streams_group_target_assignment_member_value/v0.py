@@ -63,8 +63,10 @@ class TaskIds(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TaskIds], *columns: kipwire.Column) -> None:
-        for item, item.subtopology_id, item.partitions in zip(items, *columns):
+    def _fill(items: list[TaskIds], *rows: kipwire.Rows) -> None:
+        for item, (subtopology_id,), partitions in zip(items, *rows):
+            item.subtopology_id = subtopology_id.decode()
+            item.partitions = [*partitions]
             item._unknown_tagged_fields = None
 
 

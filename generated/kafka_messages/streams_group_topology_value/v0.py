@@ -71,8 +71,10 @@ class TopicConfig(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[TopicConfig], *columns: kipwire.Column) -> None:
-        for item, item.key, item.value in zip(items, *columns):
+    def _fill(items: list[TopicConfig], *rows: kipwire.Rows) -> None:
+        for item, (key,), (value,) in zip(items, *rows):
+            item.key = key.decode()
+            item.value = value.decode()
             item._unknown_tagged_fields = None
 
 
@@ -205,8 +207,11 @@ class CopartitionGroup(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[CopartitionGroup], *columns: kipwire.Column) -> None:
-        for item, item.source_topics, item.source_topic_regex, item.repartition_source_topics in zip(items, *columns):
+    def _fill(items: list[CopartitionGroup], *rows: kipwire.Rows) -> None:
+        for item, source_topics, source_topic_regex, repartition_source_topics in zip(items, *rows):
+            item.source_topics = [*source_topics]
+            item.source_topic_regex = [*source_topic_regex]
+            item.repartition_source_topics = [*repartition_source_topics]
             item._unknown_tagged_fields = None
 
 

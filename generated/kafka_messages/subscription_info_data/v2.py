@@ -51,9 +51,8 @@ class TaskId(kipwire.Struct):
         parts.append(pack_ii(self.topic_group_id, self.partition))
 
     @staticmethod
-    def _fill(items: list[TaskId], rows: kipwire.Rows) -> None:
-        item: TaskId
-        for item, (item.topic_group_id, item.partition) in zip(items, rows):
+    def _fill(items: list[TaskId], *rows: kipwire.Rows) -> None:
+        for item, (item.topic_group_id, item.partition) in zip(items, *rows):
             pass
 
 

@@ -53,9 +53,8 @@ class PartitionToOffsetSum(kipwire.Struct):
         parts.append(pack_iq(self.partition, self.offset_sum))
 
     @staticmethod
-    def _fill(items: list[PartitionToOffsetSum], rows: kipwire.Rows) -> None:
-        item: PartitionToOffsetSum
-        for item, (item.partition, item.offset_sum) in zip(items, rows):
+    def _fill(items: list[PartitionToOffsetSum], *rows: kipwire.Rows) -> None:
+        for item, (item.partition, item.offset_sum) in zip(items, *rows):
             pass
 
 

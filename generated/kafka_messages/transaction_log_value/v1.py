@@ -71,8 +71,10 @@ class PartitionsSchema(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[PartitionsSchema], *columns: kipwire.Column) -> None:
-        for item, item.topic, item.partition_ids in zip(items, *columns):
+    def _fill(items: list[PartitionsSchema], *rows: kipwire.Rows) -> None:
+        for item, (topic,), partition_ids in zip(items, *rows):
+            item.topic = topic.decode()
+            item.partition_ids = [*partition_ids]
             item._unknown_tagged_fields = None
 
 

@@ -51,9 +51,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
         parts.append(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
-    def _fill(items: list[TxnOffsetCommitResponsePartition], rows: kipwire.Rows) -> None:
-        item: TxnOffsetCommitResponsePartition
-        for item, (item.partition_index, item.error_code) in zip(items, rows):
+    def _fill(items: list[TxnOffsetCommitResponsePartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code) in zip(items, *rows):
             pass
 
 

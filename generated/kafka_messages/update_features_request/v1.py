@@ -71,8 +71,9 @@ class FeatureUpdateKey(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[FeatureUpdateKey], *columns: kipwire.Column) -> None:
-        for item, item.feature, item.max_version_level, item.upgrade_type in zip(items, *columns):
+    def _fill(items: list[FeatureUpdateKey], *rows: kipwire.Rows) -> None:
+        for item, (feature,), (item.max_version_level, item.upgrade_type) in zip(items, *rows):
+            item.feature = feature.decode()
             item._unknown_tagged_fields = None
 
 

@@ -81,8 +81,10 @@ class UpdatableFeatureResult(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[UpdatableFeatureResult], *columns: kipwire.Column) -> None:
-        for item, item.feature, item.error_code, item.error_message in zip(items, *columns):
+    def _fill(items: list[UpdatableFeatureResult], *rows: kipwire.Rows) -> None:
+        for item, (feature,), (item.error_code,), (error_message,) in zip(items, *rows):
+            item.feature = feature.decode()
+            item.error_message = error_message.decode()
             item._unknown_tagged_fields = None
 
 

@@ -134,18 +134,18 @@ class UpdateMetadataPartitionState(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[UpdateMetadataPartitionState], *columns: kipwire.Column) -> None:
+    def _fill(items: list[UpdateMetadataPartitionState], *rows: kipwire.Rows) -> None:
         for (
             item,
-            item.partition_index,
-            item.controller_epoch,
-            item.leader,
-            item.leader_epoch,
-            item.isr,
-            item.zk_version,
-            item.replicas,
-            item.offline_replicas,
-        ) in zip(items, *columns):
+            (item.partition_index, item.controller_epoch, item.leader, item.leader_epoch),
+            isr,
+            (item.zk_version,),
+            replicas,
+            offline_replicas,
+        ) in zip(items, *rows):
+            item.isr = [*isr]
+            item.replicas = [*replicas]
+            item.offline_replicas = [*offline_replicas]
             item._unknown_tagged_fields = None
 
 
@@ -260,8 +260,10 @@ class UpdateMetadataEndpoint(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[UpdateMetadataEndpoint], *columns: kipwire.Column) -> None:
-        for item, item.port, item.host, item.listener, item.security_protocol in zip(items, *columns):
+    def _fill(items: list[UpdateMetadataEndpoint], *rows: kipwire.Rows) -> None:
+        for item, (item.port,), (host,), (listener,), (item.security_protocol,) in zip(items, *rows):
+            item.host = host.decode()
+            item.listener = listener.decode()
             item._unknown_tagged_fields = None
 
 

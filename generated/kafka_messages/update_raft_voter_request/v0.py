@@ -81,8 +81,10 @@ class Listener(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[Listener], *columns: kipwire.Column) -> None:
-        for item, item.name, item.host, item.port in zip(items, *columns):
+    def _fill(items: list[Listener], *rows: kipwire.Rows) -> None:
+        for item, (name,), (host,), (item.port,) in zip(items, *rows):
+            item.name = name.decode()
+            item.host = host.decode()
             item._unknown_tagged_fields = None
 
 

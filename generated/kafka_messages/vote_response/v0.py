@@ -76,11 +76,11 @@ class PartitionData(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
-        item: PartitionData
-        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.vote_granted) in zip(
-            items, rows
+    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch, vote_granted) in zip(
+            items, *rows
         ):
+            item.vote_granted = FALSE_TRUE[vote_granted]
             item._unknown_tagged_fields = None
 
 

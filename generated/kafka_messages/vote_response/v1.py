@@ -79,11 +79,11 @@ class PartitionData(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
-        item: PartitionData
-        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.vote_granted) in zip(
-            items, rows
+    def _fill(items: list[PartitionData], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code, item.leader_id, item.leader_epoch, vote_granted) in zip(
+            items, *rows
         ):
+            item.vote_granted = FALSE_TRUE[vote_granted]
             item._unknown_tagged_fields = None
 
 
@@ -172,8 +172,9 @@ class NodeEndpoint(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[NodeEndpoint], *columns: kipwire.Column) -> None:
-        for item, item.node_id, item.host, item.port in zip(items, *columns):
+    def _fill(items: list[NodeEndpoint], *rows: kipwire.Rows) -> None:
+        for item, (item.node_id,), (host,), (item.port,) in zip(items, *rows):
+            item.host = host.decode()
             item._unknown_tagged_fields = None
 
 

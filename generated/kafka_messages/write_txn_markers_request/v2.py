@@ -76,8 +76,10 @@ class WritableTxnMarkerTopic(kipwire.FlexibleStruct):
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     @staticmethod
-    def _fill(items: list[WritableTxnMarkerTopic], *columns: kipwire.Column) -> None:
-        for item, item.name, item.partition_indexes in zip(items, *columns):
+    def _fill(items: list[WritableTxnMarkerTopic], *rows: kipwire.Rows) -> None:
+        for item, (name,), partition_indexes in zip(items, *rows):
+            item.name = name.decode()
+            item.partition_indexes = [*partition_indexes]
             item._unknown_tagged_fields = None
 
 

@@ -55,9 +55,8 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
         parts.append(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
-    def _fill(items: list[WritableTxnMarkerPartitionResult], rows: kipwire.Rows) -> None:
-        item: WritableTxnMarkerPartitionResult
-        for item, (item.partition_index, item.error_code) in zip(items, rows):
+    def _fill(items: list[WritableTxnMarkerPartitionResult], *rows: kipwire.Rows) -> None:
+        for item, (item.partition_index, item.error_code) in zip(items, *rows):
             pass
 
 

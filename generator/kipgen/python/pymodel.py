@@ -12,8 +12,8 @@ from kipgen.code import Code
 from kipgen.language.spec import Default
 from kipgen.language.wire_form import REST
 from kipgen.python.metadata import computed_fields, fields_metadata
-from kipgen.python.rows import has_rows, row_codes
-from kipgen.python.steps import FixedFields, Step, fixed_code, read_formats, read_steps, write_formats, write_steps
+from kipgen.python.rows import has_rows, row_codes, row_runs
+from kipgen.python.steps import FixedFields, Step, read_formats, read_steps, write_formats, write_steps
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
 LINE_LENGTH = 120
@@ -62,9 +62,9 @@ class PyStruct:
     """Whether it has arrays of structs that can take no byte, at any depth."""
 
     @property
-    def has_fixed_width(self) -> bool:
-        """Whether its fields always take the same number of bytes, each of them."""
-        return all(map(fixed_code, self.fields))
+    def row_runs(self) -> tuple[tuple[WireField, ...], ...]:
+        """Its fields as rows of it have them."""
+        return row_runs(self.fields)
 
     @property
     def lazy(self) -> tuple[WireField, ...]:

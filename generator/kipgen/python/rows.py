@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from kipgen.python.steps import fixed_code, number_code
 from kipgen.resolve.wire import WireField
@@ -17,6 +18,15 @@ def has_rows(fields: Sequence[WireField], *, flexible: bool) -> bool:
     return bool(fields) and all(
         field.tag is None and (fixed_code(field) or (may_vary and _has_one_size(field))) for field in fields
     )
+
+
+def row_runs(fields: Sequence[WireField]) -> tuple[tuple[WireField, ...], ...]:
+    """The fields of a struct that has rows, as they are unpacked: neighbours of fixed width together, others alone."""
+    runs: list[tuple[WireField, ...]] = []
+    for is_fixed, neighbours in groupby(fields, lambda field: bool(fixed_code(field))):
+        run = tuple(neighbours)
+        runs += [run] if is_fixed else [(field,) for field in run]
+    return tuple(runs)
 
 
 def _has_one_size(field: WireField) -> bool:

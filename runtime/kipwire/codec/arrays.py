@@ -108,9 +108,9 @@ def _read_alike(reader: EqualElements, cls: type[T], data: bytes, pos: int, coun
     while count:
         alike = reader.read(data, pos, count) if count >= reader.least else None
         if alike:
-            values, taken, pos = alike
+            rows, taken, pos = alike
             made = [*map(new, repeat(cls, taken))]
-            cls._fill(made, *values)
+            cls._fill(made, *rows)
         else:
             made = [*map(new, repeat(cls, min(count, patience)))]
             patience *= 2

@@ -39,9 +39,8 @@ class Foo(kipwire.Struct):
         parts.append(pack_h(self.baz))
 
     @staticmethod
-    def _fill(items: list[Foo], rows: kipwire.Rows) -> None:
-        item: Foo
-        for item, (item.baz,) in zip(items, rows):
+    def _fill(items: list[Foo], *rows: kipwire.Rows) -> None:
+        for item, (item.baz,) in zip(items, *rows):
             pass
 
 

@@ -55,9 +55,8 @@ class FetchPartition(kipwire.Struct):
         parts.append(pack_iqi(self.partition, self.fetch_offset, self.partition_max_bytes))
 
     @staticmethod
-    def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
-        item: FetchPartition
-        for item, (item.partition, item.fetch_offset, item.partition_max_bytes) in zip(items, rows):
+    def _fill(items: list[FetchPartition], *rows: kipwire.Rows) -> None:
+        for item, (item.partition, item.fetch_offset, item.partition_max_bytes) in zip(items, *rows):
             pass
 
 

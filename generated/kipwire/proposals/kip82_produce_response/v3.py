@@ -58,9 +58,8 @@ class PartitionProduceResponse(kipwire.Struct):
         parts.append(pack_ihqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms))
 
     @staticmethod
-    def _fill(items: list[PartitionProduceResponse], rows: kipwire.Rows) -> None:
-        item: PartitionProduceResponse
-        for item, (item.index, item.error_code, item.base_offset, item.log_append_time_ms) in zip(items, rows):
+    def _fill(items: list[PartitionProduceResponse], *rows: kipwire.Rows) -> None:
+        for item, (item.index, item.error_code, item.base_offset, item.log_append_time_ms) in zip(items, *rows):
             pass
 
 

@@ -168,9 +168,8 @@ class FixedRow(kipwire.Struct):
         parts.append(pack_qd(self.number, self.ratio))
 
     @staticmethod
-    def _fill(items: list[FixedRow], rows: kipwire.Rows) -> None:
-        item: FixedRow
-        for item, (item.number, item.ratio) in zip(items, rows):
+    def _fill(items: list[FixedRow], *rows: kipwire.Rows) -> None:
+        for item, (item.number, item.ratio) in zip(items, *rows):
             pass
 
 

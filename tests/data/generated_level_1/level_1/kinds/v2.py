@@ -227,9 +227,8 @@ class FixedRow(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[FixedRow], rows: kipwire.Rows) -> None:
-        item: FixedRow
-        for item, (item.number, item.ratio) in zip(items, rows):
+    def _fill(items: list[FixedRow], *rows: kipwire.Rows) -> None:
+        for item, (item.number, item.ratio) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 
@@ -283,9 +282,8 @@ class TaggedRow(kipwire.FlexibleStruct):
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _fill(items: list[TaggedRow], rows: kipwire.Rows) -> None:
-        item: TaggedRow
-        for item, (item.ratio,) in zip(items, rows):
+    def _fill(items: list[TaggedRow], *rows: kipwire.Rows) -> None:
+        for item, (item.ratio,) in zip(items, *rows):
             item._unknown_tagged_fields = None
 
 
