@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -13,6 +12,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
+from kipspark.files.access import check_is_here, open_file
+from kipspark.files.stores import Storage
 from kipspark.sources import batch_rows, log_rows
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
@@ -63,7 +64,9 @@ class KafkaLogSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's own name
         """A reader of what is there at present, and then of what is added."""
-        return _LogStreamReader(_request(self.options, schema))
+        request = _request(self.options, schema)
+        check_is_here(self.name(), request.path)
+        return _LogStreamReader(request)
 
 
 class _Level(NamedTuple):
@@ -115,6 +118,7 @@ class _Request(NamedTuple):
     """What the options say."""
 
     path: str
+    storage: Storage
     topics: tuple[str, ...]
     partitions: tuple[int, ...]
     wanted: Wanted
@@ -125,7 +129,7 @@ class _Request(NamedTuple):
     """The columns to make."""
 
     def segments(self) -> list[Segment]:
-        return find_segments(self.path, self.topics, self.partitions)
+        return find_segments(self.path, self.topics, self.partitions, self.storage)
 
 
 def _request(given: Mapping[str, str], schema: StructType) -> _Request:
@@ -142,6 +146,7 @@ def _request(given: Mapping[str, str], schema: StructType) -> _Request:
     )
     return _Request(
         path=options.path(),
+        storage=options.storage(),
         topics=options.texts("topics"),
         partitions=options.numbers("partitions"),
         wanted=wanted,
@@ -273,7 +278,7 @@ def _end(last: Segment, before: _End | None) -> _End:
     """The end of a replica, scanned from where it was before, if the segment is the same."""
     goes_on = before is not None and before.segment == last.path and before.position <= last.size
     position, offset = (before.position, before.offset) if before and goes_on else (0, last.base_offset)
-    with Path(last.path).open("rb") as file:
+    with open_file(last.path) as file:
         for head in batch_heads(file, position, last.size):
             position, offset = head.position + head.size, head.last_offset + 1
     return _End(last.path, position, offset)
