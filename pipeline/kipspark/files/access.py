@@ -77,8 +77,8 @@ def size_of(path: str, storage: Storage = HERE) -> int:
 
 def files_at(
     root: str | os.PathLike[str], is_chosen: Callable[[str], bool], storage: Storage = HERE
-) -> list[FoundFile] | None:
-    """The regular files with chosen names in a folder and those below it, or the file itself; None if nothing is there.
+) -> list[FoundFile]:
+    """The regular files with chosen names in a folder and in those below it, or the file itself.
 
     Args:
         root: a path or URL of a file or folder.
@@ -86,18 +86,20 @@ def files_at(
         storage: how to reach the store, for a URL.
 
     Raises:
-        SourceError: a store cannot be listed.
+        SourceError: nothing is there, it is neither a file nor a folder, or a store cannot be listed.
     """
     text = os.fspath(root)
     if is_url(text):
         found = StoredFile(text, storage).below()
-        chosen = [FoundFile(*one) for one in found if one[0] == text or is_chosen(one[0].rpartition("/")[2])]
-        return chosen if found else None
+        if not found:
+            raise SourceError(f"{text}: there is no such file or folder")
+        return [FoundFile(*one) for one in found if one[0] == text or is_chosen(one[0].rpartition("/")[2])]
     path = absolute(text)
-    if not Path(path).exists():
-        return None
     if Path(path).is_file():
         return _regular([path])
+    if not Path(path).is_dir():
+        reason = "is neither a file nor a folder" if Path(path).exists() else "there is no such file or folder"
+        raise SourceError(f"{text}: {reason}")
     return _regular(
         os.path.join(folder, name)  # noqa: PTH118  for many files; a Path costs ten times as much
         for folder, _, names in os.walk(path)
@@ -139,7 +141,7 @@ def check_is_here(source: str, path: str) -> None:
     """
     if is_url(path):
         raise SourceError(
-            f"{path}: {source} cannot be a stream over an object store, whose objects do not grow; use spark.read"
+            f"{path}: {source} follows files that grow, which objects of a store do not; read them without a stream"
         )
 
 

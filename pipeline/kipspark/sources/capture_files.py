@@ -36,8 +36,6 @@ def find_captures(root: str, storage: Storage = HERE) -> Captures:
         SourceError: the path does not exist, cannot be listed, or has no capture.
     """
     listed = files_at(root, lambda name: is_index_name(name) or is_packet_name(name), storage)
-    if listed is None:
-        raise SourceError(f"{root}: there is no such file or folder")
     paths = [file.path for file in listed]
     if paths == [absolute(root)]:  # a file by its own name may have any
         return Captures((), (PacketCapture(paths[0], (paths[0],), storage),))

@@ -51,8 +51,6 @@ def find_segments(
         SourceError: the path does not exist, cannot be listed, or has no segment at all.
     """
     listed = files_at(root, _is_log, storage)
-    if listed is None:
-        raise SourceError(f"{root}: there is no such file or folder")
     found = [segment for file in listed if (segment := _segment(file, storage)) is not None]
     if not found:
         raise SourceError(
