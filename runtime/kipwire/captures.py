@@ -16,11 +16,13 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kipwire.errors import KipwireError
+from kipwire.tools.readable import ReadableFile
 from kipwire.types import TYPES
+
+AnyFile = TypeVar("AnyFile", bound=ReadableFile)
 
 INDEX, FRAMES = "frames.jsonl", "frames.bin"
 """The two files of a capture; the name of a packed one ends with `PACKED`."""
@@ -57,7 +59,7 @@ class CaptureError(KipwireError):
 class Entry(NamedTuple):
     """What the index says of one frame."""
 
-    file: Path
+    file: ReadableFile
     """The index."""
     at: int
     """The byte of the index at which it says so."""
@@ -88,7 +90,7 @@ class Entry(NamedTuple):
 class Frames:
     """The frames of a capture, to be read by the entries of its index."""
 
-    def __init__(self, path: Path, file: BufferedReader) -> None:
+    def __init__(self, path: ReadableFile, file: BufferedReader) -> None:
         self._path = path
         self._file = file
         self._packed = isinstance(file.raw, gzip.GzipFile)
@@ -121,7 +123,7 @@ class Frames:
 
 
 @contextmanager
-def open_frames(path: Path) -> Iterator[Frames]:
+def open_frames(path: ReadableFile) -> Iterator[Frames]:
     """The frames in a file, plain or packed, while it is open.
 
     Raises:
@@ -131,7 +133,7 @@ def open_frames(path: Path) -> Iterator[Frames]:
         yield Frames(path, file)
 
 
-def read_index(path: Path, start: int = 0, end: int | None = None) -> Iterator[Entry]:
+def read_index(path: ReadableFile, start: int = 0, end: int | None = None) -> Iterator[Entry]:
     """The entries of an index, in its order.
 
     Args:
@@ -155,7 +157,7 @@ def read_index(path: Path, start: int = 0, end: int | None = None) -> Iterator[E
             line_number = None if line_number is None else line_number + 1
 
 
-def frames_beside(index: Path) -> Path:
+def frames_beside(index: AnyFile) -> AnyFile:
     """The file with the frames of an index.
 
     Raises:
@@ -164,7 +166,7 @@ def frames_beside(index: Path) -> Path:
     return _plain_or_packed(index.parent, FRAMES, f"has {index.name}, but no")
 
 
-def files_in(folder: Path) -> tuple[Path, Path]:
+def files_in(folder: AnyFile) -> tuple[AnyFile, AnyFile]:
     """The index and the frames of the capture in a folder.
 
     Raises:
@@ -174,7 +176,7 @@ def files_in(folder: Path) -> tuple[Path, Path]:
     return _plain_or_packed(folder, INDEX, "has no"), frames
 
 
-def is_packed(path: Path) -> bool:
+def is_packed(path: ReadableFile) -> bool:
     """Whether a file is packed with gzip, by its first bytes.
 
     Raises:
@@ -184,17 +186,26 @@ def is_packed(path: Path) -> bool:
         return isinstance(file.raw, gzip.GzipFile)
 
 
-def open_plain_or_packed(path: Path) -> BufferedReader:
+def open_plain_or_packed(path: ReadableFile) -> BufferedReader:
     """Open a file, unpacking it if it is packed with gzip.
 
     Raises:
         OSError: it cannot be opened.
     """
     stream = path.open("rb")
-    if not stream.peek(len(_GZIP)).startswith(_GZIP):
-        return stream
-    stream.close()
-    return BufferedReader(gzip.open(path, "rb"))
+    return BufferedReader(_Unpacked(stream)) if stream.peek(len(_GZIP)).startswith(_GZIP) else stream
+
+
+class _Unpacked(gzip.GzipFile):
+    """The content of a packed file, which is closed with it."""
+
+    def __init__(self, packed: BufferedReader) -> None:
+        super().__init__(fileobj=packed)
+        self._packed = packed
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
 
 
 def read_at_most(stream: BufferedReader, size: int) -> bytes:
@@ -247,7 +258,7 @@ def shortened(value: object) -> str:
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
+def readable(path: ReadableFile) -> Iterator[None]:
     """Report errors of reading a file with its name.
 
     Raises:
@@ -261,21 +272,21 @@ def readable(path: Path) -> Iterator[None]:
         raise CaptureError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _open(path: Path) -> BufferedReader:
+def _open(path: ReadableFile) -> BufferedReader:
     with readable(path):
         if path.exists() and not path.is_file():  # such as a pipe, which would be waited for without end
             raise CaptureError(f"{path}: is not a regular file")
         return open_plain_or_packed(path)
 
 
-def _plain_or_packed(folder: Path, name: str, lack: str) -> Path:
+def _plain_or_packed(folder: AnyFile, name: str, lack: str) -> AnyFile:
     plain, packed = folder / name, folder / f"{name}{PACKED}"
     if not plain.exists() and not packed.exists():
         raise CaptureError(f"{folder}: {lack} {name} or {name}{PACKED}; a capture is a folder with both files")
     return plain if plain.exists() else packed
 
 
-def _line(file: BufferedReader, path: Path, at: int, number: int | None) -> bytes:
+def _line(file: BufferedReader, path: ReadableFile, at: int, number: int | None) -> bytes:
     with readable(path):
         line = file.readline(LONGEST_LINE + 1)
     if len(line) > LONGEST_LINE:
@@ -283,7 +294,7 @@ def _line(file: BufferedReader, path: Path, at: int, number: int | None) -> byte
     return line
 
 
-def _place(path: Path, at: int, number: int | None) -> str:
+def _place(path: ReadableFile, at: int, number: int | None) -> str:
     """File and line. The lines before it are read again to count them, so only errors need it."""
     if number is None:
         number = 1
@@ -294,14 +305,14 @@ def _place(path: Path, at: int, number: int | None) -> str:
     return f"{path}:{number}"
 
 
-def _entry(index: Path, at: int, line_number: int | None, line: bytes) -> Entry:
+def _entry(index: ReadableFile, at: int, line_number: int | None, line: bytes) -> Entry:
     try:
         return _checked(index, at, line_number, json_object("", line))
     except CaptureError as error:
         raise CaptureError(f"{_place(index, at, line_number)}{error}") from None
 
 
-def _checked(index: Path, at: int, line_number: int | None, values: dict[str, Any]) -> Entry:
+def _checked(index: ReadableFile, at: int, line_number: int | None, values: dict[str, Any]) -> Entry:
     direction = values.get("dir")
     if not isinstance(direction, str) or direction not in _DIRECTIONS:
         raise CaptureError(f': "dir" is {shortened(direction)}; it must be "req" or "res"')

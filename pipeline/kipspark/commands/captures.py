@@ -10,7 +10,7 @@ import typer
 from pyspark.sql import SparkSession
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Captures, Html, Master, Out, Ports, Remote, captures, port_numbers
+from kipspark.commands.options import Captures, Html, Master, Out, Ports, Remote, captures, place, port_numbers
 from kipspark.commands.running import run
 from kipspark.job_reports.captures import encodings_report, traffic_report
 from kipspark.report.report import Report
@@ -19,7 +19,7 @@ from kipwire.tools.terminal import OUT
 from kipwire.tools.words import counted
 
 
-def _of_captures(report: Callable[[SparkSession, Path, str], Report]) -> Callable[..., None]:
+def _of_captures(report: Callable[[SparkSession, str, str], Report]) -> Callable[..., None]:
     """A command that runs a job on captures."""
 
     def command(
@@ -43,7 +43,10 @@ app.command("traffic", help="Clients, APIs, versions, sizes, latencies and error
 
 @app.command()
 def extract(
-    path: Annotated[Path, typer.Argument(help="A tcpdump file (pcap, pcapng), or a folder of such files.")],
+    path: Annotated[
+        str,
+        typer.Argument(),
+    ],
     out: Annotated[Path, typer.Option(help="New folder for the frames; it must not exist yet.")],
     ports: Ports = "",
 ) -> None:

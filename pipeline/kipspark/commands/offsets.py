@@ -14,6 +14,7 @@ from kipspark.commands.app import app
 from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, logs
 from kipspark.commands.running import ReportOf, run
 from kipspark.errors import JobError
+from kipspark.files.access import check_is_here
 from kipspark.job_reports import offsets as reports
 from kipspark.report.outputs import check_folder
 from kipspark.spark.client_config import client_options
@@ -68,6 +69,8 @@ def offsets(
     if stream:
         if out is None or checkpoint is None:
             raise JobError("--stream needs --out and --checkpoint")
+        if folder is not None:
+            check_is_here("--stream", folder)
         if html is not None:
             raise JobError("--html does not go with --stream, which does not end in a report")
         check_folder(out, "--out")

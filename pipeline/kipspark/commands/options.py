@@ -5,6 +5,7 @@ A start of Spark takes ten seconds and more. The paths of a Spark Connect server
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -12,18 +13,30 @@ import typer
 
 from kipspark import samples
 from kipspark.errors import JobError, SourceError
+from kipspark.files.stores import is_url
 from kipspark.job_reports.metadata import nothing_of
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.options import Options
 from kipspark.sources.segments import find_segments
 
-# Absolute, since Spark's workers have other working folders than the user.
-LogFolder = Annotated[Path | None, typer.Argument(help="A folder; by default the sample data.", resolve_path=True)]
-Captures = Annotated[
-    Path | None,
+
+def place(text: str) -> str:
+    """A URL as it is, and a path made absolute, since Spark's workers have other working folders than the user."""
+    return text if is_url(text) else os.path.realpath(text.removeprefix("file://"))
+
+
+LogFolder = Annotated[
+    str | None,
     typer.Argument(
-        help="A tcpdump file (pcap, pcapng), or a folder of captures; by default the sample data.",
-        resolve_path=True,
+        help="A folder, or its URL, such as s3://bucket/logs; by default the sample data.",
+        parser=place,
+    ),
+]
+Captures = Annotated[
+    str | None,
+    typer.Argument(
+        help="A tcpdump file (pcap, pcapng), or a folder of captures, or its URL; by default the sample data.",
+        parser=place,
     ),
 ]
 Ports = Annotated[
@@ -37,19 +50,19 @@ Master = Annotated[str | None, typer.Option(help="Spark master; by default all c
 Remote = Annotated[str | None, typer.Option(help="Address of a Spark Connect server, such as sc://localhost.")]
 
 
-def logs(path: Path | None, remote: str | None, topic: str = "") -> Path:
+def logs(path: str | None, remote: str | None, topic: str = "") -> str:
     """The log folder to read, or the sample; it has segments, of a topic if one is given, unless it is on a server."""
-    if path is not None and remote is None and not find_segments(str(path), [topic] if topic else []):
+    if path is not None and remote is None and not find_segments(path, [topic] if topic else []):
         raise nothing_of(path)
-    return path or samples.segments()
+    return path or str(samples.segments())
 
 
-def captures(path: Path | None, ports: str, remote: str | None) -> Path:
+def captures(path: str | None, ports: str, remote: str | None) -> str:
     """The captures to read, or the sample; they have been found unless they are on a server, and the ports checked."""
     port_numbers(ports)
     if path is not None and remote is None:
-        find_captures(str(path))
-    return path or samples.capture()
+        find_captures(path)
+    return path or str(samples.capture())
 
 
 def port_numbers(text: str) -> tuple[int, ...]:

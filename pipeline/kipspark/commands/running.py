@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from kipspark.files.stores import is_url
 from kipspark.report.console import show
 from kipspark.report.outputs import check_empty, check_file, write_file, write_tables
 from kipspark.report.page import page
@@ -23,10 +24,12 @@ _SMALL = 16 * 2**20
 """Bytes: a job on less data takes seconds, most of them until Java's compilers have done their work."""
 
 
-def _is_small(data: Path) -> bool:
-    """Whether there is little to read at a path of this machine."""
+def _is_small(data: str) -> bool:
+    """Whether there is little to read at a path; of a store that is not known."""
+    if is_url(data):
+        return False
     left = _SMALL
-    for file in [data] if data.is_file() else data.rglob("*"):
+    for file in [Path(data)] if Path(data).is_file() else Path(data).rglob("*"):
         left -= file.stat().st_size if file.is_file() else 0
         if left < 0:
             return False
@@ -40,7 +43,7 @@ def run(
     master: str | None,
     remote: str | None,
     jars: str = "",
-    data: Path | None = None,
+    data: str | None = None,
 ) -> bool:
     """Run a job in its own session, and return whether any of its tables has rows.
 
@@ -51,7 +54,7 @@ def run(
         master: as the option.
         remote: as the option.
         jars: of Spark.
-        data: what the job reads, if it is on this machine.
+        data: the path or URL that the job reads.
 
     Raises:
         JobError: its tables or its page cannot be written to the given paths.

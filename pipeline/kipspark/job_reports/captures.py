@@ -12,7 +12,7 @@ from kipspark.report import charts
 from kipspark.report.report import Chart, Report, Table
 
 
-def traffic_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
+def traffic_report(spark: SparkSession, path: str | Path, ports: str = "") -> Report:
     """Who uses which APIs, from captures; of packets, only connections to the given ports, if any."""
     found = traffic.inspected(_frames(spark, path, ports)).persist()
     paired = traffic.exchanges(found).persist()
@@ -72,7 +72,7 @@ def traffic_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
     )
 
 
-def encodings_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
+def encodings_report(spark: SparkSession, path: str | Path, ports: str = "") -> Report:
     """What KIP-625's encodings would save on the traffic of captures; `ports` as for `traffic_report`."""
     counted = encodings.counts(_frames(spark, path, ports)).persist()
     advice = encodings.advice(counted).persist()
@@ -94,5 +94,5 @@ def encodings_report(spark: SparkSession, path: Path, ports: str = "") -> Report
     )
 
 
-def _frames(spark: SparkSession, path: Path, ports: str) -> DataFrame:
+def _frames(spark: SparkSession, path: str | Path, ports: str) -> DataFrame:
     return spark.read.format("kafka_frames").option("ports", ports).load(str(path))

@@ -18,7 +18,7 @@ from kipspark.report.report import Chart, Report, Table
 _NO_LEADER = -1
 
 
-def metadata_report(spark: SparkSession, path: Path, at: datetime | None) -> Report:
+def metadata_report(spark: SparkSession, path: str | Path, at: datetime | None) -> Report:
     """The history of a cluster, from the folder of its metadata log or a folder above it.
 
     Raises:
@@ -66,7 +66,7 @@ def metadata_report(spark: SparkSession, path: Path, at: datetime | None) -> Rep
     )
 
 
-def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame) -> str:
+def _origin(path: str | Path, at: datetime | None, log: DataFrame, snapshot: DataFrame) -> str:
     """A note that says what the state of a cluster was computed from."""
     span = (sf.min("offset").alias("first"), sf.max("offset").alias("last"), sf.min("timestamp").alias("since"))
     (whole,) = log.agg(*span).toArrow().to_pylist()
@@ -91,7 +91,7 @@ def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame
     )
 
 
-def nothing_of(path: Path) -> JobError:
+def nothing_of(path: str | Path) -> JobError:
     """The error of a path without the metadata log."""
     where = f"the folder {metadata.TOPIC}-0 is in the log folder of a controller, or in its metadata.log.dir"
     return JobError(f"{path}: no records of {metadata.TOPIC}; {where}")

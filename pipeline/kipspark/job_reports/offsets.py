@@ -23,7 +23,7 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 """How often to check whether a stream still runs."""
 
 
-def offsets_report(spark: SparkSession, path: Path) -> Report:
+def offsets_report(spark: SparkSession, path: str | Path) -> Report:
     """Groups over time, from the log folders of brokers."""
     # The records of other topics are not read: the heads of their batches say where partitions end.
     heads = {"includeControl": "true", "level": "batches", "columns": ",".join(offsets.OF_BATCHES)}
@@ -96,13 +96,13 @@ def _commits_table(commits: DataFrame) -> Table:
     )
 
 
-def commits_of_folders(spark: SparkSession, path: Path) -> DataFrame:
+def commits_of_folders(spark: SparkSession, path: str | Path) -> DataFrame:
     """Commits as a stream, from the log folders of one broker.
 
     Raises:
         JobError: there is no such folder.
     """
-    if not path.exists():
+    if not Path(path).exists():
         raise JobError(f"{path}: there is no such file or folder")
     return offsets.commits(spark.readStream.format("kafka_log").option("topics", offsets.TOPIC).load(str(path)))
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kipspark.files.access import ReadAt, ranges_of
+from kipspark.files.stores import HERE, Storage
 from kipspark.sources.wanted import Wanted
 from kipwire.records.heads import FORMATS, HEAD, RECORDS, SIZE_END
 
@@ -111,22 +112,22 @@ class Heads(NamedTuple):
         return is_odd | (self.last_offset > _HIGHEST_OFFSET) | (self.base_offset < -1)
 
 
-def batch_heads_in(path: str | os.PathLike[str], start: int, end: int) -> Iterator[Heads]:
+def batch_heads_in(path: str | os.PathLike[str], start: int, end: int, storage: Storage = HERE) -> Iterator[Heads]:
     """The heads of the whole batches that start in a range of a segment, up to the first one that cannot be a batch.
 
     Args:
         path: the segment.
         start: where a batch starts.
         end: batches that start from here on are left out.
+        storage: how to reach the store, if the path is a URL.
 
     Raises:
         OSError: the file cannot be read.
     """
-    with Path(path).open("rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
+    with ranges_of(path, storage) as (read_at, size):
         positions: list[int] = []
         heads = bytearray()
-        for position, head in _heads(file.fileno(), start, min(end, size), size):
+        for position, head in _heads(read_at, start, min(end, size), size):
             positions.append(position)
             heads += head
             if len(positions) == _COUNT:
@@ -136,7 +137,7 @@ def batch_heads_in(path: str | os.PathLike[str], start: int, end: int) -> Iterat
             yield _columns(positions, heads)
 
 
-def _heads(file: int, position: int, end: int, size: int) -> Iterator[tuple[int, bytes]]:
+def _heads(read_at: ReadAt, position: int, end: int, size: int) -> Iterator[tuple[int, bytes]]:
     """The positions and the first bytes of batches, from `position` to before `end`, in a file of `size` bytes."""
     unpack, smallest = HEAD.unpack_from, [form.smallest for form in FORMATS]
     chunk, chunk_start, chunk_size, length = b"", 0, _LEAST_CHUNK, _SMALL
@@ -145,7 +146,7 @@ def _heads(file: int, position: int, end: int, size: int) -> Iterator[tuple[int,
         if not 0 <= at <= len(chunk) - RECORDS:
             # By the batch before: copying a small one costs less than another read.
             chunk_size = min(2 * chunk_size, _MOST_CHUNK) if length < _SMALL else max(chunk_size // 4, _LEAST_CHUNK)
-            chunk, chunk_start, at = os.pread(file, chunk_size, position), position, 0
+            chunk, chunk_start, at = read_at(chunk_size, position), position, 0
             if len(chunk) < HEAD.size:
                 return
         _, length, _, magic = unpack(chunk, at)

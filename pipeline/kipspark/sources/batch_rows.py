@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kipspark.sources.batch_heads import Heads, Numbers, batch_heads_in
 from kipspark.sources.log_columns import Broken
-from kipspark.sources.log_rows import next_position, unreadable
+from kipspark.sources.log_rows import batches_from, next_position, unreadable
 from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split
@@ -18,7 +18,6 @@ from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError
 from kipwire.columns import ColumnError
-from kipwire.records import read_segment
 from kipwire.records.compression import COMPRESSIONS
 
 BATCH_SCHEMA = pa.schema(
@@ -69,7 +68,7 @@ def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator
     while start is not None:
         position = start
         try:
-            for heads in batch_heads_in(split.segment.path, position, split.end):
+            for heads in batch_heads_in(split.segment.path, position, split.end, split.segment.storage):
                 position = int(heads.position[-1] + heads.size[-1])
                 yield from _rows_of(split.segment, heads, wanted, schema)
         except OSError as error:
@@ -86,7 +85,7 @@ def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator
 def _fault(segment: Segment, position: int) -> DecodeError | ColumnError | None:
     """What is wrong with the batch at a position; None if nothing is, or if the log ends there."""
     try:
-        for batch in read_segment(segment.path, start=position, check_crcs=False):
+        for batch in batches_from(segment, position, check_crcs=False):
             if batch.last_offset > _HIGHEST:
                 return ColumnError(f"batch at byte {position}: its last offset, {batch.last_offset}, exceeds 64 bits")
             return None

@@ -3,47 +3,57 @@
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipspark.sources.captures import find_indexes
+from kipspark.files.access import absolute, file_at, files_at
+from kipspark.files.stores import HERE, Storage
+from kipspark.sources.captures import is_index_name
 from kipspark.sources.packet_captures import PacketCapture
 from kipwire.captures import FRAMES, INDEX
-from kipwire.packets.rotation import is_packet_file
+from kipwire.packets.rotation import is_packet_name
+from kipwire.tools.readable import ReadableFile
 
 
 class Captures(NamedTuple):
     """The captures at a path."""
 
-    indexes: tuple[Path, ...]
+    indexes: tuple[ReadableFile, ...]
     """The index files of those in kipwire's own format."""
     packets: tuple[PacketCapture, ...]
 
 
-def find_captures(root: str) -> Captures:
+def find_captures(root: str, storage: Storage = HERE) -> Captures:
     """The captures at a path: a file of packets, the folder of a capture, or a folder above such folders.
 
     The files of packets of one folder are one capture, since tcpdump continues in another file when one is full.
 
+    Args:
+        root: the path, which may be a URL.
+        storage: how to reach the store, for a URL.
+
     Raises:
-        SourceError: the path does not exist, or has no capture.
+        SourceError: the path does not exist, cannot be listed, or has no capture.
     """
-    path = Path(root)
-    if path.is_file():
-        return Captures((), (PacketCapture(str(path), (str(path),)),))
-    if not path.is_dir():
-        reason = "is neither a file nor a folder" if path.exists() else "there is no such file or folder"
-        raise SourceError(f"{path}: {reason}")
-    files = sorted((file for file in path.rglob("*") if is_packet_file(file)), key=lambda file: (file.parent, file))
-    packets = tuple(
-        PacketCapture(str(folder), tuple(map(str, of_folder)))
-        for folder, of_folder in groupby(files, key=lambda file: file.parent)
+    listed = files_at(root, lambda name: is_index_name(name) or is_packet_name(name), storage)
+    paths = [file.path for file in listed]
+    if paths == [absolute(root)]:  # a file by its own name may have any
+        return Captures((), (PacketCapture(paths[0], (paths[0],), storage),))
+    packets = sorted((_folder(path), path) for path in paths if is_packet_name(path.rpartition("/")[2]))
+    found = Captures(
+        tuple(file_at(path, storage) for path in sorted(paths) if is_index_name(path.rpartition("/")[2])),
+        tuple(
+            PacketCapture(folder, tuple(path for _, path in of_folder), storage)
+            for folder, of_folder in groupby(packets, key=lambda one: one[0])
+        ),
     )
-    found = Captures(find_indexes(path), packets)
     if not any(found):
         raise SourceError(
-            f"{path}: no captures; a capture is a tcpdump file such as a.pcap or a.pcapng, or a folder with "
+            f"{root}: no captures; a capture is a tcpdump file such as a.pcap or a.pcapng, or a folder with "
             f"{INDEX} and {FRAMES}, plain or with .gz"
         )
     return found
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from kipspark.errors import SourceError
+from kipspark.files.access import file_at, size_of
+from kipspark.files.stores import HERE, Storage
 from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
 from kipspark.sources.paths import path_text
 from kipwire.captures import INDEX, PACKED, CaptureError, Entry, frames_beside, is_packed, open_frames, read_index
 from kipwire.packets.conversation import REQUEST, RESPONSE
+from kipwire.tools.readable import ReadableFile
 
 
 class Part(NamedTuple):
@@ -24,14 +26,16 @@ class Part(NamedTuple):
     """Lines that start before it are left out, even if they end after it."""
     end: int | None
     """Lines that start from here on belong to the next part; None: to the end, as in a compressed index."""
+    storage: Storage = HERE
+    """How to reach the store that they are in, if their paths are URLs."""
 
 
-def find_indexes(folder: Path) -> tuple[Path, ...]:
-    """The index files of the captures in a folder, and in the folders below it."""
-    return tuple(sorted([*folder.rglob(INDEX), *folder.rglob(INDEX + PACKED)]))
+def is_index_name(name: str) -> bool:
+    """Whether indexes have such a name."""
+    return name in (INDEX, INDEX + PACKED)
 
 
-def parts(index: Path, split_bytes: int) -> list[Part]:
+def parts(index: ReadableFile, split_bytes: int, storage: Storage = HERE) -> list[Part]:
     """The parts of one capture: ranges of its index of about `split_bytes` bytes; all of it if it is compressed.
 
     Raises:
@@ -40,12 +44,13 @@ def parts(index: Path, split_bytes: int) -> list[Part]:
     try:
         frames = frames_beside(index)
         if is_packed(index) or is_packed(frames):
-            return [Part(str(index), str(frames), 0, None)]
+            return [Part(str(index), str(frames), 0, None, storage)]
     except CaptureError as error:
         raise SourceError(str(error)) from None
-    size = index.stat().st_size
+    size = size_of(str(index), storage)
     return [
-        Part(str(index), str(frames), start, min(start + split_bytes, size)) for start in range(0, size, split_bytes)
+        Part(str(index), str(frames), start, min(start + split_bytes, size), storage)
+        for start in range(0, size, split_bytes)
     ]
 
 
@@ -59,8 +64,8 @@ def read_frames(part: Part, chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
     rows: list[dict[str, Any]] = []
     size = 0
     try:
-        with open_frames(Path(part.frames_file)) as frames:
-            for entry in read_index(Path(part.index_file), part.start, part.end):
+        with open_frames(file_at(part.frames_file, part.storage)) as frames:
+            for entry in read_index(file_at(part.index_file, part.storage), part.start, part.end):
                 direction = REQUEST if entry.is_request else RESPONSE
                 if not chosen.selects(direction, entry.api_key, entry.client_id):
                     continue
@@ -77,7 +82,7 @@ def read_frames(part: Part, chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
 
 def _row(entry: Entry, direction: str, frame: bytes) -> dict[str, Any]:
     return {
-        "capture": path_text(entry.file.parent),
+        "capture": path_text(str(entry.file.parent)),
         "number": entry.number,
         "timestamp": entry.timestamp_ns // 1000,
         "timestamp_ns": entry.timestamp_ns,

@@ -30,11 +30,11 @@ class Extracted(NamedTuple):
     errors: int
 
 
-def extract(path: Path, out: Path, ports: Collection[int]) -> Extracted:
+def extract(path: str | Path, out: Path, ports: Collection[int]) -> Extracted:
     """Write the frames in captured packets to a new folder, completely or not at all.
 
     Args:
-        path: a file of packets, or a folder with the files of one capture.
+        path: a file of packets, or a folder with the files of one capture; it may be a URL.
         out: the folder, which must not exist yet.
         ports: the brokers' ports; empty if they are not known.
 
@@ -57,7 +57,7 @@ def extract(path: Path, out: Path, ports: Collection[int]) -> Extracted:
     return written
 
 
-def _only_capture(path: Path) -> PacketCapture:
+def _only_capture(path: str | Path) -> PacketCapture:
     found = list(find_captures(str(path)).packets)
     if not found:
         raise SourceError(f"{path}: no packet files, such as a.pcap or a.pcapng")

@@ -10,6 +10,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
+from kipspark.files.stores import Storage
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import Part, parts, read_frames
 from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, FrameFilter
@@ -45,6 +46,7 @@ class KafkaFramesSource(DataSource):
         return _FramesReader(
             _Request(
                 options.path(),
+                options.storage(),
                 FrameFilter(options.numbers("apiKeys"), directions, options.texts("clientIds")),
                 options.ports("ports"),
                 options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
@@ -56,6 +58,7 @@ class _Request(NamedTuple):
     """What the options say."""
 
     path: str
+    storage: Storage
     chosen: FrameFilter
     ports: tuple[int, ...]
     split_bytes: int
@@ -74,8 +77,9 @@ class _FramesReader(DataSourceReader):
         self.request = request
 
     def partitions(self) -> Sequence[InputPartition]:
-        found = find_captures(self.request.path)
-        ranges = [part for index in found.indexes for part in parts(index, self.request.split_bytes)]
+        request = self.request
+        found = find_captures(request.path, request.storage)
+        ranges = [part for index in found.indexes for part in parts(index, request.split_bytes, request.storage)]
         return [*map(_Task, ranges), *map(_Task, found.packets)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 
 from kipspark.errors import SourceError
+from kipspark.files.access import open_file, open_to_look, size_of
 from kipspark.sources.log_columns import LOG_SCHEMA, Broken, OfBatch, broken_rows, of_batch, record_rows
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, narrowed
@@ -16,7 +16,8 @@ from kipspark.spark.compute import pc
 from kipwire import DecodeError, KipwireError
 from kipwire.columns import ColumnError, RecordColumns
 from kipwire.logs.skimming import batch_head
-from kipwire.records import RecordBatch, read_segment
+from kipwire.records import RecordBatch
+from kipwire.records.segments import read_open_segment
 
 _ROWS = 16384
 """The number of rows, or batches, at which an Arrow batch is complete."""
@@ -61,7 +62,7 @@ def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
         position = start
         start = None
         try:
-            for batch in read_segment(split.segment.path, start=position, check_crcs=wanted.check_crcs):
+            for batch in batches_from(split.segment, position, wanted.check_crcs):
                 if batch.position >= split.end:
                     return
                 position = batch.position
@@ -82,8 +83,14 @@ def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
                 raise
 
 
+def batches_from(segment: Segment, position: int, check_crcs: bool) -> Iterator[RecordBatch]:
+    """The batches of a segment from a position on, as `read_segment` has them."""
+    with open_file(segment.path, segment.storage) as file:
+        yield from read_open_segment(file, segment.path, start=position, check_crcs=check_crcs)
+
+
 def _is_shorter(split: Split, position: int) -> bool:
-    return Path(split.segment.path).stat().st_size < position
+    return size_of(split.segment.path, split.segment.storage) < position
 
 
 def unreadable(segment: Segment, error: OSError) -> SourceError:
@@ -93,7 +100,7 @@ def unreadable(segment: Segment, error: OSError) -> SourceError:
 def next_position(split: Split, position: int) -> int | None:
     """Where the batch after a broken one starts; None if that is not known, or the range ends there."""
     try:
-        with Path(split.segment.path).open("rb") as file:
+        with open_to_look(split.segment.path, split.segment.storage) as file:
             head = batch_head(file, position)
     except OSError as error:
         raise unreadable(split.segment, error) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -13,6 +12,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
+from kipspark.files.access import check_is_here, open_file
+from kipspark.files.stores import Storage
 from kipspark.sources import batch_rows, log_rows
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
@@ -115,6 +116,7 @@ class _Request(NamedTuple):
     """What the options say."""
 
     path: str
+    storage: Storage
     topics: tuple[str, ...]
     partitions: tuple[int, ...]
     wanted: Wanted
@@ -125,7 +127,7 @@ class _Request(NamedTuple):
     """The columns to make."""
 
     def segments(self) -> list[Segment]:
-        return find_segments(self.path, self.topics, self.partitions)
+        return find_segments(self.path, self.topics, self.partitions, self.storage)
 
 
 def _request(given: Mapping[str, str], schema: StructType) -> _Request:
@@ -142,6 +144,7 @@ def _request(given: Mapping[str, str], schema: StructType) -> _Request:
     )
     return _Request(
         path=options.path(),
+        storage=options.storage(),
         topics=options.texts("topics"),
         partitions=options.numbers("partitions"),
         wanted=wanted,
@@ -212,6 +215,7 @@ class _LogStreamReader(DataSourceStreamReader):
         self.target: dict[str, int] | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  Spark's own name
+        check_is_here("kafka_log", self.request.path)  # Spark 4.3 does not show an error that is raised earlier
         return {}
 
     # Before Spark 4.2 there are no arguments, so what was reached is kept here.
@@ -273,7 +277,7 @@ def _end(last: Segment, before: _End | None) -> _End:
     """The end of a replica, scanned from where it was before, if the segment is the same."""
     goes_on = before is not None and before.segment == last.path and before.position <= last.size
     position, offset = (before.position, before.offset) if before and goes_on else (0, last.base_offset)
-    with Path(last.path).open("rb") as file:
+    with open_file(last.path) as file:
         for head in batch_heads(file, position, last.size):
             position, offset = head.position + head.size, head.last_offset + 1
     return _End(last.path, position, offset)

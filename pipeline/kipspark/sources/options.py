@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kipspark.errors import SourceError
+from kipspark.files.stores import Storage, storage_of
 
 FAILFAST, PERMISSIVE = "FAILFAST", "PERMISSIVE"
 MODES = (FAILFAST, PERMISSIVE)
 """What to do about broken bytes, in Spark's terms: fail, or continue and report them."""
 
+_OF_STORAGE = "storage."
+"""What the names of options of a store start with."""
 _LAST_PORT = 65535
 _OF_TABLES = {"owner", "provider"}
 """What Spark before 4.3 passes with the options of a table that `create table` makes."""
@@ -31,7 +34,7 @@ class Options:
         self._given = {name.lower(): text for name, text in given.items()}
         names = {name.lower() for name in known} | {"path"} | _OF_TABLES
         for name in given:
-            if name.lower() not in names:
+            if name.lower() not in names and not name.lower().startswith(_OF_STORAGE):
                 raise SourceError(f"{source} has no option {name!r}; it has {', '.join(known)}")
 
     def text(self, name: str) -> str | None:
@@ -48,6 +51,11 @@ class Options:
         if not path:
             raise SourceError(f"{self._source} needs a path: spark.read.format({self._source!r}).load(PATH)")
         return path.removeprefix("file://")
+
+    def storage(self) -> Storage:
+        """How to reach a store: the options `storage.NAME`, for a path that is a URL."""
+        names = [name for name in self._given if name.startswith(_OF_STORAGE)]
+        return storage_of({name.removeprefix(_OF_STORAGE): self._given[name] for name in names})
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list separated by commas, such as `orders,clicks`; empty if not given."""

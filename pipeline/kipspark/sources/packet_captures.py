@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from kipspark.errors import SourceError
+from kipspark.files.access import file_at
+from kipspark.files.stores import HERE, Storage
 from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
 from kipspark.sources.paths import path_text
 from kipwire.captures import CaptureError
@@ -23,6 +24,8 @@ class PacketCapture(NamedTuple):
     name: str
     """The file, or the folder of the files."""
     files: tuple[str, ...]
+    storage: Storage = HERE
+    """How to reach the store that they are in, if their paths are URLs."""
 
 
 class Numbered(NamedTuple):
@@ -44,7 +47,7 @@ def numbered_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iter
     """
     numbers = count()
     try:
-        for found in find_frames([Path(file) for file in capture.files], ports):
+        for found in find_frames([file_at(file, capture.storage) for file in capture.files], ports):
             yield Numbered(None if found.request is None else next(numbers), found)
     except CaptureError as error:
         raise SourceError(str(error)) from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Collection, Iterator
-from pathlib import Path
+from collections.abc import Collection
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipwire.logs.names import base_offset_of, partition_of
+from kipspark.files.access import FoundFile, files_at
+from kipspark.files.stores import HERE, Storage
+from kipwire.logs.names import SEGMENT, base_offset_of, partition_of, tiered_segment_of
 
 
 class Segment(NamedTuple):
@@ -22,6 +22,8 @@ class Segment(NamedTuple):
     """No record of the segment has a lower offset."""
     size: int
     """Bytes of the file."""
+    storage: Storage = HERE
+    """How to reach the store that it is in, if its path is a URL."""
 
     @property
     def folder(self) -> str:
@@ -30,26 +32,29 @@ class Segment(NamedTuple):
 
 
 def find_segments(
-    root: str | os.PathLike[str], topics: Collection[str] = (), partitions: Collection[int] = ()
+    root: str | os.PathLike[str],
+    topics: Collection[str] = (),
+    partitions: Collection[int] = (),
+    storage: Storage = HERE,
 ) -> list[Segment]:
     """The segments at a path, those of one partition in the order of their offsets.
 
     Args:
         root: a broker's log folder, any folder above one, the folder of a partition, or one segment file. The
-            folder of a segment must have the name that brokers give it, such as `orders-0`.
+            folder of a segment must have the name that brokers give it, such as `orders-0`, or the names must be
+            those of tiered storage. It may be a URL.
         topics: only of these topics; all if empty.
         partitions: only of partitions with these numbers; all if empty.
+        storage: how to reach the store, for a URL.
 
     Raises:
-        SourceError: the path does not exist, or has no segment at all.
+        SourceError: the path does not exist, cannot be listed, or has no segment at all.
     """
-    path = Path(root)
-    if not path.exists():
-        raise SourceError(f"{path}: there is no such file or folder")
-    found = [segment for segment in map(_segment, _files(path)) if segment is not None]
+    listed = files_at(root, _is_log, storage)
+    found = [segment for file in listed if (segment := _segment(file, storage)) is not None]
     if not found:
         raise SourceError(
-            f"{path}: no log segments; expected files such as orders-0/00000000000000000000.log, named as brokers "
+            f"{root}: no log segments; expected files such as orders-0/00000000000000000000.log, named as brokers "
             "name them"
         )
     chosen = [
@@ -57,24 +62,22 @@ def find_segments(
         for segment in found
         if (not topics or segment.topic in topics) and (not partitions or segment.partition in partitions)
     ]
-    return sorted(chosen, key=lambda segment: (segment.folder, segment.base_offset))
+    return sorted(chosen, key=lambda segment: (segment.folder, segment.base_offset, segment.path))
 
 
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
-    else:
-        yield from path.rglob("*.log")
+def sibling(segment: Segment, ending: str) -> str:
+    """The path of the file of a segment that ends like this, such as `.index`."""
+    return segment.path.removesuffix(SEGMENT) + ending
 
 
-def _segment(path: Path) -> Segment | None:
-    of_folder, base_offset = partition_of(path.absolute().parent.name), base_offset_of(path.name)
-    if of_folder is None or base_offset is None:
-        return None
-    try:
-        status = path.stat()
-    except FileNotFoundError:  # the broker has just removed it
-        return None
-    if not stat.S_ISREG(status.st_mode):  # such as a pipe, on which a read would block
-        return None
-    return Segment(str(path.absolute()), *of_folder, base_offset, status.st_size)
+def _is_log(name: str) -> bool:
+    return name.endswith(SEGMENT)
+
+
+def _segment(file: FoundFile, storage: Storage) -> Segment | None:
+    *_, above, folder, name = ["", "", *file.path.replace(os.sep, "/").split("/")]
+    of_partition, base_offset = partition_of(folder), base_offset_of(name)
+    if of_partition is not None and base_offset is not None:
+        return Segment(file.path, *of_partition, base_offset, file.size, storage)
+    tiered = tiered_segment_of(above, folder, name)
+    return None if tiered is None else Segment(file.path, *tiered, file.size, storage)

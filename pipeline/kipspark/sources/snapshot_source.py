@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from kipspark.files.stores import Storage
 from kipspark.sources.options import Options
 from kipspark.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, first_snapshots, read_snapshot
 from kipspark.spark.types import struct_type
@@ -31,7 +32,9 @@ class KafkaSnapshotSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the snapshot that each log begins with."""
         options = Options(self.name(), self.options, OPTIONS)
-        return _SnapshotReader(_Request(options.path(), options.texts("topics"), options.numbers("partitions")))
+        return _SnapshotReader(
+            _Request(options.path(), options.texts("topics"), options.numbers("partitions"), options.storage())
+        )
 
 
 class _Request(NamedTuple):
@@ -40,6 +43,7 @@ class _Request(NamedTuple):
     path: str
     topics: tuple[str, ...]
     partitions: tuple[int, ...]
+    storage: Storage
 
 
 class _Task(InputPartition):

@@ -7,22 +7,23 @@ record. Once there is a snapshot, the segments before it may be deleted (KIP-630
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from kafka_messages.snapshot_header_record.v0 import SnapshotHeaderRecord
 from kipspark.errors import SourceError
+from kipspark.files.access import names_in, open_file
+from kipspark.files.stores import HERE, Storage
 from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import KipwireError
 from kipwire.logs.names import snapshot_end_of
-from kipwire.records import ControlRecord, RecordBatch, control_record, read_segment
+from kipwire.records import ControlRecord, RecordBatch, control_record
+from kipwire.records.segments import read_open_segment
 
 SNAPSHOT_SCHEMA = pa.schema(
     [
@@ -49,9 +50,13 @@ class Snapshot(NamedTuple):
     """It covers all records before this offset."""
     epoch: int
     """The epoch of the leader that wrote the last of them."""
+    storage: Storage = HERE
+    """How to reach the store that it is in, if its path is a URL."""
 
 
-def first_snapshots(root: str, topics: Collection[str] = (), partitions: Collection[int] = ()) -> list[Snapshot]:
+def first_snapshots(
+    root: str, topics: Collection[str] = (), partitions: Collection[int] = (), storage: Storage = HERE
+) -> list[Snapshot]:
     """The snapshot that the log of each partition begins with, if it has one.
 
     That is the oldest one that ends at the first offset of the log or later; the log continues after it without a gap.
@@ -61,11 +66,12 @@ def first_snapshots(root: str, topics: Collection[str] = (), partitions: Collect
         root: as for `find_segments`; folders of several replicas of a partition count as one.
         topics: only of these topics; all if empty.
         partitions: only of partitions with these numbers; all if empty.
+        storage: how to reach the store, for a URL.
 
     Raises:
-        SourceError: the path does not exist, or has no segment at all.
+        SourceError: the path does not exist, cannot be listed, or has no segment at all.
     """
-    by_partition = sorted(find_segments(root, topics, partitions), key=_partition)
+    by_partition = sorted(find_segments(root, topics, partitions, storage), key=_partition)
     found = [_first(list(segments)) for _, segments in groupby(by_partition, _partition)]
     return [snapshot for snapshot in found if snapshot is not None]
 
@@ -77,7 +83,8 @@ def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
         SourceError: the file cannot be read, is damaged, or is incomplete.
     """
     try:
-        batches = list(read_segment(snapshot.path))
+        with open_file(snapshot.path, snapshot.storage) as file:
+            batches = list(read_open_segment(file, snapshot.path))
         values = [record.value for batch in batches if not batch.is_control for record in batch.records]
         first, last = _control_at(batches, 0), _control_at(batches, -1)
     except OSError as error:
@@ -123,10 +130,10 @@ def _first(segments: list[Segment]) -> Snapshot | None:
 
 
 def _snapshots(folder: str, of: Segment) -> Iterator[Snapshot]:
-    for name in os.listdir(folder):  # noqa: PTH208
+    for name in names_in(folder, of.storage):
         end = snapshot_end_of(name)
         if end is not None:
-            yield Snapshot(str(Path(folder) / name), of.topic, of.partition, *end)
+            yield Snapshot(f"{folder}/{name}", of.topic, of.partition, *end, of.storage)
 
 
 def _control_at(batches: list[RecordBatch], index: int) -> ControlRecord | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from io import SEEK_END
-from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from kipspark.files.access import open_file, open_to_look
 from kipspark.sources.batch_heads import batch_heads_in
-from kipspark.sources.segments import Segment
+from kipspark.sources.segments import Segment, sibling
 from kipspark.sources.wanted import Wanted
 from kipwire.errors import DecodeError
 from kipwire.logs.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
@@ -46,7 +46,7 @@ def cut(segment: Segment, split_bytes: int = DEFAULT_SPLIT_BYTES, start: int = 0
         return []
     if segment.size - start <= split_bytes:
         return [Split(segment, start, segment.size)]
-    with Path(segment.path).open("rb") as file:
+    with open_to_look(segment.path, segment.storage) as file:
         chosen = _spaced(_index(segment), split_bytes, start)
         if chosen and all(_fits(file, segment, entry) for entry in chosen):
             positions = [entry.position for entry in chosen]
@@ -67,7 +67,7 @@ def position_before(segment: Segment, offset: int) -> int:
         before = entry
     if before is None:
         return 0
-    with Path(segment.path).open("rb") as file:
+    with open_to_look(segment.path, segment.storage) as file:
         return before.position if _fits(file, segment, before) else 0
 
 
@@ -77,7 +77,7 @@ def ends_before(segment: Segment, timestamp: int) -> bool:
     The last entry of that index has the highest timestamp. It is believed if the batch that it names has it.
     """
     try:
-        with Path(segment.path).with_suffix(".timeindex").open("rb") as file:
+        with open_file(sibling(segment, ".timeindex"), segment.storage) as file:
             entries = list(time_index(file, segment.base_offset))
             is_complete = file.seek(0, SEEK_END) == len(entries) * TIME_ENTRY_BYTES  # else zeros follow: it grows
     except (OSError, DecodeError):
@@ -85,10 +85,10 @@ def ends_before(segment: Segment, timestamp: int) -> bool:
     if not entries or not is_complete or entries[-1].timestamp >= timestamp:
         return False
     highest, offset = entries[-1]
-    with Path(segment.path).open("rb") as file:
+    with open_to_look(segment.path, segment.storage) as file:
         for head in batch_heads(file, position_before(segment, offset), segment.size):
             if head.last_offset >= offset:
-                (heads,) = batch_heads_in(segment.path, head.position, head.position + 1)
+                (heads,) = batch_heads_in(segment.path, head.position, head.position + 1, segment.storage)
                 return bool(heads.base_offset[0] <= offset and heads.max_timestamp[0] == highest)
     return False
 
@@ -112,7 +112,7 @@ def _fits(file: BinaryIO, segment: Segment, entry: OffsetIndexEntry) -> bool:
 def _index(segment: Segment) -> Iterator[OffsetIndexEntry]:
     """The offset index, as far as it fits the segment; nothing if there is none."""
     try:
-        with Path(segment.path).with_suffix(".index").open("rb") as file:
+        with open_file(sibling(segment, ".index"), segment.storage) as file:
             for entry in offset_index(file, segment.base_offset):
                 if entry.position >= segment.size:
                     return
@@ -131,7 +131,7 @@ def narrowed(split: Split, wanted: Wanted) -> list[Split]:
         return [split]
     parts: list[tuple[int, int]] = []
     reached = split.start
-    for heads in batch_heads_in(split.segment.path, split.start, split.end):
+    for heads in batch_heads_in(split.segment.path, split.start, split.end, split.segment.storage):
         # Odd ones are kept: who reads them says what is wrong.
         kept = heads.may_have(wanted) | heads.are_odd()
         ends = heads.position + heads.size

@@ -1,4 +1,4 @@
-"""The names that brokers give to the folders of partitions and to the files in them."""
+"""The names that brokers give to the folders of partitions and the files in them, and tiered storage to its copies."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ SEGMENT, SNAPSHOT = ".log", ".checkpoint"
 _FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})")
 _SEGMENT = re.compile(r"(?P<base_offset>[0-9]{20})\.log")
 _SNAPSHOT = re.compile(r"(?P<end_offset>[0-9]{20})-(?P<epoch>[0-9]{10})\.checkpoint")
+_ID = r"[a-zA-Z0-9_-]{22}"
+_TIERED_SEGMENT = re.compile(rf"(?P<base_offset>[0-9]{{1,20}})-{_ID}\.log")
+_TIERED_PARTITION = re.compile(rf"(?P<topic>[a-zA-Z0-9._-]{{1,249}})-(?P<partition>[0-9]{{1,10}})-{_ID}")
+_TIERED_TOPIC = re.compile(rf"(?P<topic>[a-zA-Z0-9._-]{{1,249}})-{_ID}")
+_NUMBER = re.compile(r"[0-9]{1,10}")
 _HIGHEST_INT32 = 2**31 - 1
 _HIGHEST_INT64 = 2**63 - 1
 
@@ -20,6 +25,14 @@ class Partition(NamedTuple):
 
     topic: str
     partition: int
+
+
+class TieredSegment(NamedTuple):
+    """What the name of a segment in tiered storage says."""
+
+    topic: str
+    partition: int
+    base_offset: int
 
 
 class SnapshotEnd(NamedTuple):
@@ -45,6 +58,30 @@ def base_offset_of(file: str) -> int | None:
     if found is None or int(found["base_offset"]) > _HIGHEST_INT64:
         return None
     return int(found["base_offset"])
+
+
+def tiered_segment_of(above: str, folder: str, file: str) -> TieredSegment | None:
+    """The segment of which a file in tiered storage is a copy; None if it does not have the name of one.
+
+    Kafka's LocalTieredStorage makes `orders-0-TOPIC_ID/1234-SEGMENT_ID.log`, and the plugin of Aiven
+    `orders-TOPIC_ID/0/00000000000000001234-SEGMENT_ID.log`; both ids have 22 characters.
+
+    Args:
+        above: the name of the folder that `folder` is in.
+        folder: the name of the folder that the file is in.
+        file: its own name.
+    """
+    segment = _TIERED_SEGMENT.fullmatch(file)
+    if segment is None or int(segment["base_offset"]) > _HIGHEST_INT64:
+        return None
+    if _NUMBER.fullmatch(folder):
+        of_topic, partition = _TIERED_TOPIC.fullmatch(above), folder
+    else:
+        of_topic = _TIERED_PARTITION.fullmatch(folder)
+        partition = of_topic["partition"] if of_topic is not None else ""
+    if of_topic is None or int(partition) > _HIGHEST_INT32:
+        return None
+    return TieredSegment(of_topic["topic"], int(partition), int(segment["base_offset"]))
 
 
 def snapshot_end_of(file: str) -> SnapshotEnd | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from pathlib import Path
 
 from kipwire.packets.connection import Connection
 from kipwire.packets.conversation import Found
 from kipwire.packets.files import Packet
 from kipwire.packets.headers import Segment, Unreadable, port, segment_of
 from kipwire.packets.rotation import in_order
+from kipwire.tools.readable import ReadableFile
 
 _MOST_CONNECTIONS = 16384
 """The most connections that are followed at once; beyond it, the one silent longest is taken as ended."""
@@ -18,7 +18,7 @@ _MOST_HELD = 256 * 1024 * 1024
 """The most bytes of incomplete frames and of segments that wait for others; beyond it, connections are dropped."""
 
 
-def find_frames(files: Sequence[Path], ports: Collection[int] = ()) -> Iterator[Found]:
+def find_frames(files: Sequence[ReadableFile], ports: Collection[int] = ()) -> Iterator[Found]:
     """The frames in the packet files of one capture, and errors instead of frames that are missing.
 
     Args:

@@ -10,11 +10,11 @@ import io
 import struct
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from struct import Struct
 from typing import BinaryIO, NamedTuple, cast
 
 from kipwire.captures import CaptureError
+from kipwire.tools.readable import ReadableFile
 
 LARGEST_PACKET = 1024 * 1024
 """Bytes; tcpdump writes at most 262,144 of a packet, with any options."""
@@ -81,7 +81,7 @@ def is_packets(start: bytes) -> bool:
     return start[:4] in _PCAP or start[:4] == _SECTION or start[:2] == _GZIP
 
 
-def read_packets(path: Path) -> Iterator[Packet]:
+def read_packets(path: ReadableFile) -> Iterator[Packet]:
     """The packets of a file, in its order.
 
     Raises:
@@ -89,9 +89,9 @@ def read_packets(path: Path) -> Iterator[Packet]:
         Damaged: it cannot be read to its end.
     """
     try:
-        raw = io.BufferedReader(io.FileIO(path), _BUFFER)
+        raw = io.BufferedReader(path.open("rb").detach(), _BUFFER)
     except OSError as error:
-        raise CaptureError(f"{path}: cannot be read: {error.strerror}") from None
+        raise CaptureError(f"{path}: cannot be read: {error.strerror or error}") from None
     with raw:
         try:
             packed = raw.peek(2)[:2] == _GZIP

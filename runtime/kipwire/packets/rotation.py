@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
-from pathlib import Path
 
 from kipwire.packets.files import Damaged, Packet, read_packets
+from kipwire.tools.readable import ReadableFile
 
 _NAME = re.compile(r".+\.(pcap|pcapng|cap)\d*(\.gz)?", re.IGNORECASE)
 """The digits are what `tcpdump -C` appends to a name."""
@@ -16,12 +16,17 @@ _NEVER = 2**64
 """Later than any packet."""
 
 
-def is_packet_file(path: Path) -> bool:
-    """Whether a file is named like a packet file, such as `a.pcap`, `a.pcap12` or `a.pcapng.gz`."""
-    return _NAME.fullmatch(path.name) is not None and path.is_file()
+def is_packet_file(path: ReadableFile) -> bool:
+    """Whether a file is named like a packet file, and is a file."""
+    return is_packet_name(path.name) and path.is_file()
 
 
-def in_order(files: Sequence[Path], damage: list[str]) -> Iterator[Packet]:
+def is_packet_name(name: str) -> bool:
+    """Whether packet files have such a name: `a.pcap`, `a.pcap12` or `a.pcapng.gz`."""
+    return _NAME.fullmatch(name) is not None
+
+
+def in_order(files: Sequence[ReadableFile], damage: list[str]) -> Iterator[Packet]:
     """The packets of all files, in the order of time if each file is; only files that overlap are open at once.
 
     Args:
@@ -50,12 +55,12 @@ def in_order(files: Sequence[Path], damage: list[str]) -> Iterator[Packet]:
             heapreplace(active, (following.time, number, following, packets))
 
 
-def _first_time(path: Path) -> int:
+def _first_time(path: ReadableFile) -> int:
     first = next(_readable(path, []), None)
     return _NEVER if first is None else first.time
 
 
-def _readable(path: Path, damage: list[str]) -> Iterator[Packet]:
+def _readable(path: ReadableFile, damage: list[str]) -> Iterator[Packet]:
     try:
         yield from read_packets(path)
     except Damaged as error:

@@ -52,39 +52,79 @@ def read_segment(
         ValueError: `start` lies outside the file.
     """
     with open(path, "rb") as file:  # noqa: PTH123  a path may be given as a text
-        end = os.fstat(file.fileno()).st_size
-        if not 0 <= start <= end:
-            raise ValueError(f"position {start} is outside {os.fspath(path)}, which has {end} bytes")
-
-        chunk, chunk_start, chunk_size = b"", 0, _FIRST_CHUNK
-        largest = _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS
-
-        def take(position: int, size: int) -> bytes:
-            nonlocal chunk, chunk_start, chunk_size
-            at = position - chunk_start
-            if at < 0 or at + size > len(chunk):  # slices of what is in memory take a third of the time of reads
-                file.seek(position)
-                chunk, chunk_start, at = file.read(max(size, chunk_size)), position, 0
-                chunk_size = min(2 * chunk_size, largest)  # little is read by those who read on after each error
-            return chunk[at : at + size]
-
-        batches = batches_in(
-            take,
-            start,
-            end,
-            rules_of("kafka", max_decompressed_size, max_items),
+        yield from read_open_segment(
+            file,
+            os.fspath(path),
+            start=start,
             check_crcs=check_crcs,
+            max_decompressed_size=max_decompressed_size,
             max_batch_size=max_batch_size,
-            file=os.fspath(path),
+            max_items=max_items,
             bounds=bounds,
         )
-        try:
-            for batch in batches:
-                yield batch
-                start = batch.position + batch.size
-        except DecodeError:
-            if not _is_zeros(file, start):
-                raise
+
+
+def read_open_segment(
+    file: BufferedReader,
+    name: str,
+    *,
+    start: int = 0,
+    check_crcs: bool = True,
+    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
+    max_batch_size: int = MAX_BATCH_SIZE,
+    max_items: int = MAX_ITEMS,
+    bounds: Bounds | None = None,
+) -> Iterator[RecordBatch]:
+    """The batches of a segment that is open already, such as an object of a store, as `read_segment` has them.
+
+    Args:
+        file: the segment; it may be left at any position.
+        name: what errors call it.
+        start: as for `read_segment`, like all that follow.
+        check_crcs: as there.
+        max_decompressed_size: as there.
+        max_batch_size: as there.
+        max_items: as there.
+        bounds: as there.
+
+    Raises:
+        DecodeError: bytes are not a batch.
+        OSError: the file cannot be read.
+        ValueError: `start` lies outside the file.
+    """
+    end = file.seek(0, os.SEEK_END)
+    if not 0 <= start <= end:
+        raise ValueError(f"position {start} is outside {name}, which has {end} bytes")
+
+    chunk, chunk_start, chunk_size = b"", 0, _FIRST_CHUNK
+    largest = _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS
+
+    def take(position: int, size: int) -> bytes:
+        nonlocal chunk, chunk_start, chunk_size
+        at = position - chunk_start
+        if at < 0 or at + size > len(chunk):  # slices of what is in memory take a third of the time of reads
+            file.seek(position)
+            chunk, chunk_start, at = file.read(max(size, chunk_size)), position, 0
+            chunk_size = min(2 * chunk_size, largest)  # little is read by those who read on after each error
+        return chunk[at : at + size]
+
+    batches = batches_in(
+        take,
+        start,
+        end,
+        rules_of("kafka", max_decompressed_size, max_items),
+        check_crcs=check_crcs,
+        max_batch_size=max_batch_size,
+        file=name,
+        bounds=bounds,
+    )
+    try:
+        for batch in batches:
+            yield batch
+            start = batch.position + batch.size
+    except DecodeError:
+        if not _is_zeros(file, start):
+            raise
 
 
 def _is_zeros(file: BufferedReader, start: int) -> bool:

@@ -14,6 +14,7 @@ MODULES = {
     "columns": ("pyarrow",),
     "spark": ("matplotlib", "numpy", "pandas", "pyspark", "rich", "typer"),
     "plot": ("matplotlib",),
+    "object-stores": ("fsspec", "s3fs"),
 }
 """The modules of the libraries that an extra brings."""
 

@@ -1,0 +1,1 @@
+"""The files that the pipeline reads, on this machine and in stores."""

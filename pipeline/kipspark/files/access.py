@@ -1,0 +1,162 @@
+"""The files that sources read: those of this machine, and the objects of stores by their URLs.
+
+A URL such as `s3://bucket/folder` is read through fsspec, an optional extra; any other path is of this machine.
+Of an object only ranges are read, and one block of it is in memory at a time.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from kipspark.errors import SourceError
+from kipspark.files.stores import HERE, Storage, StoredFile, is_url
+from kipwire.tools.readable import ReadableFile
+
+_FEW = 64 * 1024
+"""Bytes of an object to ask for at once where it is only looked at in some places."""
+
+ReadAt = Callable[[int, int], bytes]
+"""Reads a number of bytes at a position, fewer at the end of the file."""
+
+
+class FoundFile(NamedTuple):
+    """A file that exists."""
+
+    path: str
+    """Absolute, or a URL."""
+    size: int
+    """Bytes."""
+
+
+def file_at(path: str | os.PathLike[str], storage: Storage = HERE) -> ReadableFile:
+    """What can be opened at a path or URL, whether it exists or not."""
+    text = os.fspath(path)
+    return StoredFile(text, storage) if is_url(text) else Path(text)
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """The path from the root of this machine's files on; a URL is that already."""
+    text = os.fspath(path)
+    return text if is_url(text) else str(Path(text).absolute())
+
+
+def open_file(path: str, storage: Storage = HERE) -> io.BufferedReader:
+    """A file to be read in order, from any position.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    return file_at(path, storage).open("rb")
+
+
+def open_to_look(path: str, storage: Storage = HERE) -> io.BufferedReader:
+    """A file of which only few bytes are wanted, in several places.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    return StoredFile(path, storage).open("rb", block=_FEW) if is_url(path) else Path(path).open("rb")
+
+
+def size_of(path: str, storage: Storage = HERE) -> int:
+    """The bytes of a file.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    with ranges_of(path, storage) as (_, size):
+        return size
+
+
+def files_at(
+    root: str | os.PathLike[str], is_chosen: Callable[[str], bool], storage: Storage = HERE
+) -> list[FoundFile]:
+    """The regular files with chosen names in a folder and in those below it, or the file itself.
+
+    Args:
+        root: a path or URL of a file or folder.
+        is_chosen: whether a file of that name is wanted; not asked for `root` itself.
+        storage: how to reach the store, for a URL.
+
+    Raises:
+        SourceError: nothing is there, it is neither a file nor a folder, or a store cannot be listed.
+    """
+    text = os.fspath(root)
+    if is_url(text):
+        found = StoredFile(text, storage).below()
+        if not found:
+            raise SourceError(f"{text}: there is no such file or folder")
+        return [FoundFile(*one) for one in found if one[0] == text or is_chosen(one[0].rpartition("/")[2])]
+    path = absolute(text)
+    if Path(path).is_file():
+        return _regular([path])
+    if not Path(path).is_dir():
+        reason = "is neither a file nor a folder" if Path(path).exists() else "there is no such file or folder"
+        raise SourceError(f"{text}: {reason}")
+    return _regular(
+        os.path.join(folder, name)  # noqa: PTH118  for many files; a Path costs ten times as much
+        for folder, _, names in os.walk(path)
+        for name in names
+        if is_chosen(name)
+    )
+
+
+def names_in(folder: str, storage: Storage = HERE) -> list[str]:
+    """The names of what is in a folder.
+
+    Raises:
+        OSError: it cannot be listed.
+    """
+    return StoredFile(folder, storage).names() if is_url(folder) else os.listdir(folder)  # noqa: PTH208
+
+
+@contextmanager
+def ranges_of(path: str | os.PathLike[str], storage: Storage = HERE) -> Iterator[tuple[ReadAt, int]]:
+    """A function that reads ranges of a file, without a buffer on this machine, and the size of the file.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    text = os.fspath(path)
+    if is_url(text):
+        with StoredFile(text, storage).open("rb") as stored:
+            yield partial(_read_at, stored), stored.seek(0, io.SEEK_END)
+    else:
+        with Path(text).open("rb", buffering=0) as file:
+            yield partial(os.pread, file.fileno()), os.fstat(file.fileno()).st_size
+
+
+def check_is_here(source: str, path: str) -> None:
+    """Check that a path is of this machine, as a stream needs it.
+
+    Raises:
+        SourceError: it is a URL.
+    """
+    if is_url(path):
+        raise SourceError(
+            f"{path}: {source} follows files that grow, which objects of a store do not; read them without a stream"
+        )
+
+
+def _read_at(file: io.BufferedReader, size: int, position: int) -> bytes:
+    file.seek(position)
+    return file.read(size)
+
+
+def _regular(paths: Iterable[str]) -> list[FoundFile]:
+    found = []
+    for path in paths:
+        try:
+            status = os.stat(path)  # noqa: PTH116
+        except FileNotFoundError:  # the broker has just removed it
+            continue
+        if stat.S_ISREG(status.st_mode):  # unlike a pipe, on which a read would block
+            found.append(FoundFile(path, status.st_size))
+    return found
