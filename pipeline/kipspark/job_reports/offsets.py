@@ -76,7 +76,7 @@ def live_offsets_report(
     topics = [row["topic"] for row in commits.select("topic").distinct().collect()]
     ends = live_ends(spark, bootstrap_servers, topics, options).persist()
     as_of = spark.range(1).select(sf.current_timestamp().alias("as_of")).persist()
-    groups = offsets.latest_with_ends(commits, ends).persist()
+    groups = lag.with_known_seconds(offsets.latest_with_ends(commits, ends)).persist()
     stalled = lag.stalled(groups, lag.moves(commits), as_of, stalled_after).persist()
     came_and_went = offsets.membership(log).where(~sf.col("group").startswith(READER_GROUPS))
     return Report(
@@ -88,9 +88,9 @@ def live_offsets_report(
             _commits_table(commits),
         ),
         notes=(
-            "Lag is the present end of the partition minus the committed offset. Lag at the time of each commit, and "
-            "lag in seconds, are known only from log folders: kipspark offsets PATH.",
-            _STALLED_NOTE.format(seconds=stalled_after) + " From brokers it is not known whether the topic has grown.",
+            "Lag is the present end of the partition minus the committed offset. Lag at the time of each commit is "
+            "known only from log folders, and so is lag_seconds, unless the lag is 0: kipspark offsets PATH.",
+            f"{_STALLED_NOTE.format(seconds=stalled_after)} Only log folders say whether records came since then.",
             "Commits of aborted transactions do not count. While a transaction is open, commits after its own are "
             "not visible.",
             f"The groups that Spark itself reads with, {READER_GROUPS}-..., are not listed under who came and went.",

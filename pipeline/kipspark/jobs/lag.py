@@ -91,6 +91,17 @@ def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> Dat
     )
 
 
+def with_known_seconds(groups: DataFrame) -> DataFrame:
+    """Groups with `lag_seconds` where no batches are known: 0 if `lag` is 0, else null.
+
+    Args:
+        groups: with the column lag.
+    """
+    return groups.withColumn("lag_seconds", sf.when(sf.col("lag") == 0, sf.lit(0.0))).select(
+        *_with_after(groups.columns, "lag", "lag_seconds")
+    )
+
+
 def moves(commits: DataFrame) -> DataFrame:
     """When the offset of each group for each partition last moved: the columns of `PLACE`, since, end_then.
 
@@ -122,16 +133,13 @@ def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int)
         seconds: how long an offset must stand still.
     """
     stood = (sf.unix_micros("as_of") - sf.unix_micros("since")) / sf.lit(1_000_000.0)
-    grown = sf.col("end_offset") - sf.col("end_then")
     return (
         groups.where(sf.col("lag") > 0)
         .join(moved, list(PLACE))
         .crossJoin(sf.broadcast(as_of))
         .withColumn("stalled_seconds", stood)
         .withColumn("records_since", sf.col("end_offset") - sf.col("end_then"))
-        .where(
-            (sf.col("stalled_seconds") >= seconds) & (sf.col("records_since").isNull() | (sf.col("records_since") > 0))
-        )
+        .where((sf.col("stalled_seconds") >= seconds) & sf.coalesce(sf.col("records_since") > 0, sf.lit(True)))
         .select(*PLACE, "offset", "lag", "since", "stalled_seconds", "records_since", "last_commit")
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 Sample = tuple[str, frozenset[tuple[str, str]]]
 _LABEL = r'([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\"n])*)"'
@@ -33,3 +34,13 @@ def samples(text: str) -> dict[Sample, float]:
         found[parts[1], labels] = float(parts[parts.re.groups])
     assert len(known) == len(set(known))
     return found
+
+
+def by_labels(found: Mapping[Sample, float], metric: str, labels: Sequence[str]) -> dict[tuple[str, ...], float]:
+    """The samples of one metric by the values of these labels, which must be all that they have."""
+    chosen = {}
+    for (name, pairs), value in found.items():
+        if name == metric:
+            assert {label for label, _ in pairs} == set(labels)
+            chosen[tuple(dict(pairs)[label] for label in labels)] = value
+    return chosen
