@@ -10,9 +10,20 @@ import typer
 from pyspark.sql import SparkSession
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Captures, Html, Master, Out, Ports, Remote, captures, place, port_numbers
+from kipspark.commands.options import (
+    Captures,
+    Html,
+    Master,
+    Out,
+    Ports,
+    Remote,
+    TableFormat,
+    captures,
+    port_numbers,
+)
 from kipspark.commands.running import run
 from kipspark.job_reports.captures import encodings_report, traffic_report
+from kipspark.report.formats import Format
 from kipspark.report.report import Report
 from kipspark.sources import extraction
 from kipwire.tools.terminal import OUT
@@ -26,12 +37,13 @@ def _of_captures(report: Callable[[SparkSession, str, str], Report]) -> Callable
         path: Captures = None,
         ports: Ports = "",
         out: Out = None,
+        table_format: TableFormat = Format.PARQUET,
         html: Html = None,
         master: Master = None,
         remote: Remote = None,
     ) -> None:
         found = captures(path, ports, remote)
-        run(lambda spark: report(spark, found, ports), out, html, master, remote, data=found)
+        run(lambda spark: report(spark, found, ports), out, html, master, remote, data=found, table_format=table_format)
 
     return command
 

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Html, Master, Out, Remote
+from kipspark.commands.options import Html, Master, Out, Remote, TableFormat
 from kipspark.commands.running import run
 from kipspark.job_reports.conform import check_golden, conform_report
+from kipspark.report.formats import Format
 from kipwire.registry import registry_of
 
 
@@ -23,6 +24,7 @@ def conform(
         Path | None, typer.Option(help="Files of golden messages, as in tests/golden.", resolve_path=True)
     ] = None,
     out: Out = None,
+    table_format: TableFormat = Format.PARQUET,
     html: Html = None,
     master: Master = None,
     remote: Remote = None,
@@ -34,5 +36,5 @@ def conform(
     if golden is not None:
         check_golden(golden)
     report = lambda spark: conform_report(spark, packages, count, seed, golden)  # noqa: E731
-    if run(report, out, html, master, remote):
+    if run(report, out, html, master, remote, table_format=table_format):
         raise typer.Exit(1)

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, logs
+from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, TableFormat, logs
 from kipspark.commands.running import run
 from kipspark.errors import JobError
 from kipspark.job_reports.metadata import metadata_report
 from kipspark.jobs.metadata import TOPIC
+from kipspark.report.formats import Format
 
 
 @app.command()
@@ -22,6 +23,7 @@ def metadata(
         str | None, typer.Option(help="Time in UTC, such as '2026-11-21 08:00:50'; by default the end.")
     ] = None,
     out: Out = None,
+    table_format: TableFormat = Format.PARQUET,
     html: Html = None,
     master: Master = None,
     remote: Remote = None,
@@ -29,7 +31,8 @@ def metadata(
     """Topics, partitions, leaders and configuration of a cluster at a point in time, from its metadata log."""
     time = None if at is None else _time(at)
     found = logs(path, remote, TOPIC)
-    run(lambda spark: metadata_report(spark, found, time), out, html, master, remote, data=found)
+    report = lambda spark: metadata_report(spark, found, time)  # noqa: E731
+    run(report, out, html, master, remote, data=found, table_format=table_format)
 
 
 def _time(text: str) -> datetime:

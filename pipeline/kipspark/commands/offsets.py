@@ -11,11 +11,12 @@ import typer
 from pyspark.sql import DataFrame, SparkSession
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, logs
+from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, TableFormat, logs
 from kipspark.commands.running import ReportOf, run
 from kipspark.errors import JobError
 from kipspark.files.access import check_is_here
 from kipspark.job_reports import offsets as reports
+from kipspark.report.formats import Format
 from kipspark.report.outputs import check_folder
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import connector_jars
@@ -34,7 +35,15 @@ def offsets(
         Path | None, typer.Option(help="Properties file for the client that connects to the brokers.")
     ] = None,
     out: Out = None,
+    table_format: TableFormat = Format.PARQUET,
     html: Html = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(help="File for lag in Prometheus' text format, such as kafka.prom; - is standard output."),
+    ] = None,
+    stalled_after: Annotated[
+        int, typer.Option(min=1, help="Seconds that an offset stands still, with unread records, to be listed.")
+    ] = reports.STALLED_AFTER,
     stream: Annotated[bool, typer.Option(help="Write commits to --out as they arrive; needs --checkpoint.")] = False,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Folder in which a stream records what it has read.", resolve_path=True)
@@ -57,12 +66,17 @@ def offsets(
     if not stream and (checkpoint is not None or every is not None):
         raise JobError("--checkpoint and --every need --stream")
     if folder is not None:
-        report_of = partial(reports.offsets_report, path=folder)
+        report_of = partial(reports.offsets_report, path=folder, stalled_after=stalled_after)
         commits_of = partial(reports.commits_of_folders, path=folder)
     else:
         assert bootstrap_servers is not None
         options = client_options(command_config) if command_config else {}
-        report_of = partial(reports.live_offsets_report, bootstrap_servers=bootstrap_servers, options=options)
+        report_of = partial(
+            reports.live_offsets_report,
+            bootstrap_servers=bootstrap_servers,
+            options=options,
+            stalled_after=stalled_after,
+        )
         commits_of = partial(reports.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
         if remote is None and not is_submitted():
             jars = connector_jars()
@@ -73,6 +87,10 @@ def offsets(
             check_is_here("--stream", folder)
         if html is not None:
             raise JobError("--html does not go with --stream, which does not end in a report")
+        if metrics is not None:
+            raise JobError("--metrics does not go with --stream, which does not end in a report")
+        if table_format is not Format.PARQUET:
+            raise JobError(f"--format {table_format} does not go with --stream, which writes Parquet files")
         check_folder(out, "--out")
         check_folder(checkpoint, "--checkpoint")
         spark = open_session(master, remote, jars)
@@ -81,4 +99,4 @@ def offsets(
         finally:
             spark.stop()
         return
-    run(report_of, out, html, master, remote, jars, folder)
+    run(report_of, out, html, master, remote, jars, folder, table_format, metrics)

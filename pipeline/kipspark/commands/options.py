@@ -15,6 +15,7 @@ from kipspark import samples
 from kipspark.errors import JobError, SourceError
 from kipspark.files.stores import is_url
 from kipspark.job_reports.metadata import nothing_of
+from kipspark.report.formats import Format
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.options import Options
 from kipspark.sources.segments import find_segments
@@ -43,7 +44,14 @@ Ports = Annotated[
     str, typer.Option(help="For packets: the brokers' ports, separated by commas; other connections are skipped.")
 ]
 Out = Annotated[
-    Path | None, typer.Option(help="Folder for the tables, each a subfolder of Parquet files.", resolve_path=True)
+    Path | None,
+    typer.Option(
+        help="Folder for the tables, each a subfolder of Parquet files, or a file of another --format.",
+        resolve_path=True,
+    ),
+]
+TableFormat = Annotated[
+    Format, typer.Option("--format", help="What the tables in --out are: Parquet, CSV (RFC 4180), or JSON lines.")
 ]
 Html = Annotated[Path | None, typer.Option(help="File for a page with charts and tables.")]
 Master = Annotated[str | None, typer.Option(help="Spark master; by default all cores of this machine.")]

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import typer
 from pyspark.sql import SparkSession
 
 from kipspark.files.stores import is_url
 from kipspark.report.console import show
-from kipspark.report.outputs import check_empty, check_file, write_file, write_tables
+from kipspark.report.formats import Format
+from kipspark.report.metrics import STDOUT, exposition
+from kipspark.report.outputs import check_file, check_tables, write_file, write_tables
 from kipspark.report.page import page
 from kipspark.report.report import FirstRows, Report, Table, first_rows
 from kipspark.spark.session import FOR_FEW_ROWS, open_session
-from kipwire.tools.terminal import OUT, table_console
+from kipwire.tools.terminal import ERR, OUT, table_console
 
 ReportOf = Callable[[SparkSession], Report]
 
@@ -44,6 +47,8 @@ def run(
     remote: str | None,
     jars: str = "",
     data: str | None = None,
+    table_format: Format = Format.PARQUET,
+    metrics: str | None = None,
 ) -> bool:
     """Run a job in its own session, and return whether any of its tables has rows.
 
@@ -55,25 +60,35 @@ def run(
         remote: as the option.
         jars: of Spark.
         data: the path or URL that the job reads.
+        table_format: as the option.
+        metrics: as the option.
 
     Raises:
-        JobError: its tables or its page cannot be written to the given paths.
+        JobError: its tables, its page or its metrics cannot be written to the given paths.
     """
-    if out is not None:
-        check_empty(out)
+    check_tables(out, table_format)
     if html is not None:
-        check_file(html)
+        check_file(html, "--html")
+    if metrics not in (None, STDOUT):
+        check_file(Path(metrics), "--metrics")
     spark = open_session(master, remote, jars, FOR_FEW_ROWS if data is not None and _is_small(data) else {})
     try:
-        return deliver(report_of(spark), out, html)
+        return deliver(report_of(spark), out, html, table_format, metrics)
     finally:
         spark.stop()
 
 
-def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
-    """Print a report, write its tables and page if wanted, and return whether any table has rows.
+def deliver(
+    report: Report,
+    out: Path | None,
+    html: Path | None,
+    table_format: Format = Format.PARQUET,
+    metrics: str | None = None,
+) -> bool:
+    """Print a report, write its tables, page and metrics if wanted, and return whether any table it computed has rows.
 
-    If a page is written, which has all tables, only the first table is printed.
+    If a page is written, which has all tables, only the first table is printed. If the metrics go to standard output,
+    nothing else does.
     """
     tables: list[FirstRows] = []
 
@@ -85,13 +100,28 @@ def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
             tables.append(rows_of(table))
             yield tables[-1]
 
-    show(table_console(), report, computed(report.tables if html is None else report.tables[:1]))
-    tables += map(rows_of, report.tables[len(tables) :])
+    said = OUT if metrics != STDOUT else ERR
+    if metrics != STDOUT:
+        show(table_console(), report, computed(report.tables if html is None else report.tables[:1]))
+    if html is not None:
+        tables += map(rows_of, report.tables[len(tables) :])
+    if metrics is not None:
+        write_metrics(metrics, report)
     if out is not None:  # before the page, so that a chart that fails does not lose them
-        write_tables(out, report.tables)
-        OUT.print(f"\nTables: {out}")
+        write_tables(out, report.tables, table_format)
+        said.print(f"\nTables: {out}")
     if html is not None:
         text = page(report, tables, [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts])
         write_file(html, text)
-        OUT.print(f"\nPage: {html}")
+        said.print(f"\nPage: {html}")
     return any(shown.rows for shown in tables)
+
+
+def write_metrics(file: str, report: Report) -> None:
+    """Write the metrics of a report to a file, or to standard output."""
+    text = exposition(report.metrics)
+    if file == STDOUT:
+        typer.echo(text.encode(), nl=False)
+    else:
+        write_file(Path(file), text)
+        OUT.print(f"\nMetrics: {file}")

@@ -10,8 +10,9 @@ from pyspark.sql import functions as sf
 
 from kipspark.errors import JobError
 from kipspark.interrupts import ctrl_c
+from kipspark.job_reports.offset_metrics import metrics_of
 from kipspark.job_reports.times import DOTS
-from kipspark.jobs import offsets
+from kipspark.jobs import lag, offsets
 from kipspark.jobs.replicas import without_copies
 from kipspark.jobs.transactions import committed
 from kipspark.report import charts
@@ -19,40 +20,52 @@ from kipspark.report.report import Chart, Report, Table
 from kipspark.spark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
 from kipwire.tools.terminal import OUT
 
+STALLED_AFTER = 60
+"""Seconds that an offset must stand still to be listed: consumers commit every five seconds by default."""
+
+_STALLED_NOTE = "Stalled: records are unread, and the offset has not moved for {seconds} seconds or longer."
 _SECONDS_BETWEEN_LOOKS = 0.2
 """How often to check whether a stream still runs."""
 
 
-def offsets_report(spark: SparkSession, path: str | Path) -> Report:
-    """Groups over time, from the log folders of brokers."""
+def offsets_report(spark: SparkSession, path: str | Path, stalled_after: int = STALLED_AFTER) -> Report:
+    """Groups over time, from the log folders of brokers; `stalled_after` is in seconds."""
     # The records of other topics are not read: the heads of their batches say where partitions end.
-    heads = {"includeControl": "true", "level": "batches", "columns": ",".join(offsets.OF_BATCHES)}
-    batches = spark.read.format("kafka_log").options(**heads).load(str(path))
+    heads = {"includeControl": "true", "level": "batches", "columns": ",".join(lag.OF_BATCHES)}
+    batches = spark.read.format("kafka_log").options(**heads).load(str(path)).persist()
     topic = spark.read.format("kafka_log").options(includeControl="true", topics=offsets.TOPIC)
     log = without_copies(topic.load(str(path))).persist()
     lagging = offsets.with_lag(offsets.commits(committed(log)), offsets.ends(batches)).persist()
+    ends, as_of = lag.last_ends(batches).persist(), lag.last_time(batches).persist()
+    groups = lag.with_seconds(offsets.latest_with_ends(lagging, ends), batches, as_of).persist()
+    stalled = lag.stalled(groups, lag.moves(lagging), as_of, stalled_after).persist()
     over_time = lagging.where(sf.col("lag").isNotNull()).select(
         sf.concat_ws(" ", "group", sf.concat("topic", sf.lit("-"), "partition")).alias("name"), "time", "lag"
     )
     return Report(
         f"Consumer groups in {path}",
         (
-            Table(
-                "groups",
-                "Offsets and lag of groups",
-                offsets.latest(lagging),
-                (sf.desc("lag"), "group", "topic", "partition"),
-            ),
+            _groups_table(groups),
+            _stalled_table(stalled),
             _membership_table(offsets.membership(committed(log))),
             _commits_table(lagging),
         ),
         (Chart("Lag over time", over_time.orderBy(sf.desc("time")).limit(DOTS), charts.lag_over_time),),
-        ("Lag is the end of the partition at the time of the commit minus the committed offset.",),
+        (
+            "Lag is the end of the partition, as far as the log goes, minus the committed offset; that of a commit "
+            "is the lag at its time.",
+            "lag_seconds is how old the first record is that the group has not read, at the time of the last record "
+            "in the log.",
+            _STALLED_NOTE.format(seconds=stalled_after),
+        ),
+        metrics_of(groups, stalled, ends, as_of),
     )
 
 
-def live_offsets_report(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> Report:
-    """Groups at present, from the live `__consumer_offsets`.
+def live_offsets_report(
+    spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str], stalled_after: int = STALLED_AFTER
+) -> Report:
+    """Groups at present, from the live `__consumer_offsets`; `stalled_after` is in seconds.
 
     Raises:
         SourceError: as `live`.
@@ -61,23 +74,39 @@ def live_offsets_report(spark: SparkSession, bootstrap_servers: str, options: Ma
     log = live(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}).persist()
     commits = offsets.commits(log).persist()
     topics = [row["topic"] for row in commits.select("topic").distinct().collect()]
-    groups = offsets.latest_with_ends(commits, live_ends(spark, bootstrap_servers, topics, options))
+    ends = live_ends(spark, bootstrap_servers, topics, options).persist()
+    as_of = spark.range(1).select(sf.current_timestamp().alias("as_of")).persist()
+    groups = lag.with_known_seconds(offsets.latest_with_ends(commits, ends)).persist()
+    stalled = lag.stalled(groups, lag.moves(commits), as_of, stalled_after).persist()
     came_and_went = offsets.membership(log).where(~sf.col("group").startswith(READER_GROUPS))
     return Report(
         f"Consumer groups at {bootstrap_servers}",
         (
-            Table("groups", "Offsets and lag of groups", groups, (sf.desc("lag"), "group", "topic", "partition")),
+            _groups_table(groups),
+            _stalled_table(stalled),
             _membership_table(came_and_went),
             _commits_table(commits),
         ),
         notes=(
             "Lag is the present end of the partition minus the committed offset. Lag at the time of each commit is "
-            "known only from log folders: kipspark offsets PATH.",
+            "known only from log folders, and so is lag_seconds, unless the lag is 0: kipspark offsets PATH.",
+            f"{_STALLED_NOTE.format(seconds=stalled_after)} Only log folders say whether records came since then.",
             "Commits of aborted transactions do not count. While a transaction is open, commits after its own are "
             "not visible.",
             f"The groups that Spark itself reads with, {READER_GROUPS}-..., are not listed under who came and went.",
         ),
+        metrics=metrics_of(groups, stalled, ends, as_of),
     )
+
+
+def _groups_table(groups: DataFrame) -> Table:
+    order = (sf.desc("lag"), "group", "topic", "partition")
+    return Table("groups", "Offsets and lag of groups", groups, order, hidden=("lag_at_commit",))
+
+
+def _stalled_table(stalled: DataFrame) -> Table:
+    order = (sf.desc("lag"), "since", "group", "topic", "partition")
+    return Table("stalled", "Groups that stand still while the topic grows", stalled, order)
 
 
 def _membership_table(events: DataFrame) -> Table:

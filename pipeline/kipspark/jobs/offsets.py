@@ -115,17 +115,28 @@ def latest(lagging: DataFrame) -> DataFrame:
 
 
 def latest_with_ends(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
-    """The last commits with present ends and lag: the columns of `latest`, without the highest lag.
+    """The last commits with the present ends: group, topic, partition, offset, end_offset, lag, commits, and when.
 
-    Both are null if the topic, or that partition of it, no longer exists.
+    `end_offset` and `lag` are null if the topic, or that partition of it, no longer exists. If the lag at each commit
+    is known, there are `lag_at_commit`, which is that at the last commit, and `highest_lag`, which is the highest of
+    all these and the present one.
 
     Args:
-        committed: of `commits`.
+        committed: of `commits`, or of `with_lag`.
         ends_now: topic, partition and end_offset, such as those of `kipspark.live_ends`.
     """
-    latest_now = _last(committed).join(sf.broadcast(ends_now), ["topic", "partition"], "left").withColumn("lag", _lag())
+    at_commits = (_of_last("lag").alias("lag_at_commit"), sf.max("lag").alias("highest_lag"))
+    known = at_commits if "lag" in committed.columns else ()
+    latest_now = (
+        _last(committed, *known).join(sf.broadcast(ends_now), ["topic", "partition"], "left").withColumn("lag", _lag())
+    )
+    if known:
+        latest_now = latest_now.withColumn("highest_lag", sf.greatest("highest_lag", "lag"))
+    names = ("lag_at_commit", "highest_lag") if known else ()
     return latest_now.select(
-        *("group", "topic", "partition", "offset", "end_offset", "lag", "commits", "first_commit", "last_commit")
+        *("group", "topic", "partition", "offset", "end_offset", "lag"),
+        *names,
+        *("commits", "first_commit", "last_commit"),
     )
 
 

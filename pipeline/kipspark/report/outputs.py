@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kipspark.errors import JobError
+from kipspark.report.formats import LINE_ENDS, Format, header, lines
 from kipspark.report.report import Table
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 
@@ -28,12 +30,16 @@ def check_folder(path: Path, option: str) -> None:
         raise JobError(f"{path}: {there} is not writable")
 
 
-def check_empty(out: Path) -> None:
-    """Check, before a job starts, that tables can be written to a folder.
+def check_tables(out: Path | None, table_format: Format) -> None:
+    """Check, before a job starts, that its tables can be written as wanted, if they are.
 
     Raises:
-        JobError: it is not a folder, or is not empty.
+        JobError: the folder is not one, or is not empty; or there is no folder for tables of that format.
     """
+    if out is None:
+        if table_format is not Format.PARQUET:
+            raise JobError(f"--format {table_format} needs --out, the folder for the tables")
+        return
     check_folder(out, "--out")
     if out.is_dir() and any(out.iterdir()):
         raise JobError(
@@ -41,27 +47,30 @@ def check_empty(out: Path) -> None:
         )
 
 
-def check_file(html: Path) -> None:
-    """Check, before a job starts, that a page can be written.
+def check_file(file: Path, option: str) -> None:
+    """Check, before a job starts, that the file of an option can be written.
 
     Raises:
         JobError: it is a folder, or its folder does not exist.
     """
-    if html.is_dir():
-        raise JobError(f"{html}: is a folder; --html needs the name of a file")
-    if not html.absolute().parent.is_dir():
-        raise JobError(f"{html}: the folder {html.absolute().parent} does not exist")
+    if file.is_dir():
+        raise JobError(f"{file}: is a folder; {option} needs the name of a file")
+    if not file.absolute().parent.is_dir():
+        raise JobError(f"{file}: the folder {file.absolute().parent} does not exist")
 
 
-def write_tables(out: Path, tables: Iterable[Table]) -> None:
-    """Write tables as Parquet files, each in its own folder: all of them, or none if one cannot be written.
+def write_tables(out: Path, tables: Iterable[Table], table_format: Format = Format.PARQUET) -> None:
+    """Write tables: all of them, or none if one cannot be written.
 
-    Tables are written next to their final folders, and renamed once all are complete, so that two runs never touch
-    each other's. If Spark writes to another machine or file system, nothing can be renamed: then it writes to the final
-    folders, which must not exist, and after a failure what it has written stays.
+    Parquet files are in a folder for each table. Of the formats that are text each table is one file, with the rows in
+    the order of the report.
+
+    Tables are written next to their final places, and renamed once all are complete, so that two runs never touch
+    each other's. If Spark writes to another machine or file system, nothing can be renamed: then it writes Parquet
+    files to the final folders, which must not exist, and after a failure what it has written stays.
 
     Raises:
-        JobError: another run has written a table of that name meanwhile.
+        JobError: another run has written a table of that name meanwhile, or Spark writes text elsewhere.
     """
     out.mkdir(parents=True, exist_ok=True)
     with new_folder(beside=out / "tables") as made:
@@ -69,10 +78,33 @@ def write_tables(out: Path, tables: Iterable[Table]) -> None:
         names = []
         for table in tables:
             target = target or (made if _is_seen(table.frame.sparkSession, made) else out)
-            table.frame.write.parquet(str(target / table.name))
-            names.append(table.name)
+            if table_format is Format.PARQUET:
+                table.frame.write.parquet(str(target / table.name))
+                names.append(table.name)
+            elif target == made:
+                names.append(f"{table.name}.{table_format}")
+                _write_text(made, names[-1], table, table_format)
+            else:
+                raise JobError(
+                    f"{out}: Spark does not see this folder, and writes only Parquet files elsewhere; "
+                    f"leave out --format {table_format}, or choose a folder that all its machines share"
+                )
         if target == made:
             _publish(made, out, names)
+
+
+def _write_text(made: Path, name: str, table: Table, text_format: Format) -> None:
+    """Write a table to one file: Spark's tasks write its parts, since not every table fits in memory."""
+    parts = made / f"{name}.parts"
+    rows = lines(table.frame.orderBy(*table.order), text_format)
+    rows.write.option("lineSep", LINE_ENDS[text_format]).text(str(parts))
+    with (made / name).open("xb") as file:
+        file.write(header(table.frame, text_format).encode())
+        for part in sorted(parts.glob("part-*")):
+            with part.open("rb") as written:
+                shutil.copyfileobj(written, file)
+            part.unlink()  # so that a table is not twice on the disk
+    shutil.rmtree(parts)
 
 
 def _is_seen(spark: SparkSession, folder: Path) -> bool:
@@ -88,12 +120,12 @@ def _is_seen(spark: SparkSession, folder: Path) -> bool:
 
 
 def _publish(made: Path, out: Path, names: Iterable[str]) -> None:
-    """Rename tables to their final folders, all or none."""
+    """Rename tables to their final places, all or none."""
     done: list[str] = []
     name = ""
     try:
         for name in names:
-            rename_new(made / name, out / name)
+            _place(made / name, out / name)
             done.append(name)
     except BaseException as error:
         for ours in done:
@@ -103,6 +135,15 @@ def _publish(made: Path, out: Path, names: Iterable[str]) -> None:
                 f"{out / name}: another run has written it meanwhile, and nothing is overwritten; choose another folder"
             ) from None
         raise
+
+
+def _place(made: Path, path: Path) -> None:
+    """Give a folder or a file its name, where nothing may be yet."""
+    if made.is_dir():
+        rename_new(made, path)
+    else:
+        path.touch(exist_ok=False)  # takes the name, since renaming a file would replace another run's
+        made.replace(path)
 
 
 def write_file(file: Path, text: str) -> None:

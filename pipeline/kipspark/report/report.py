@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 
+from kipspark.report.metrics import Metrics
 from kipwire.tools.printable import printable_line
 
 Row = dict[str, Any]
@@ -18,7 +19,7 @@ class Table:
     """One table of a job."""
 
     name: str
-    """Also the name of the folder for its Parquet files."""
+    """Also the name of the folder or the file that it is written to."""
     title: str
     frame: DataFrame
     order: tuple[Column | str, ...]
@@ -48,6 +49,7 @@ class Report:
     tables: tuple[Table, ...]
     charts: tuple[Chart, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    metrics: tuple[Metrics, ...] = ()
 
 
 @dataclass(frozen=True)

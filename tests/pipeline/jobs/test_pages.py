@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kipspark import commands
+from kipspark.commands import running
 from kipspark.errors import JobError
 from kipspark.report import charts
 from kipspark.report.console import show
@@ -200,9 +200,9 @@ def test_a_page_that_fails_costs_no_table(
     rows = SimpleNamespace(toArrow=lambda: SimpleNamespace(to_pylist=lambda: [row("a")]))
     of_report = table("a", Frame("kept"))
     report = Report("r", (of_report,), (Chart("Lag", rows, draw),))  # type: ignore[arg-type]
-    monkeypatch.setattr(commands, "first_rows", lambda one, most: FirstRows(one, (), (), True))
+    monkeypatch.setattr(running, "first_rows", lambda one, most: FirstRows(one, (), (), True))
     with pytest.raises(JobError, match=r"the chart 'Lag' cannot be drawn: RecursionError\('no such chart'\)"):
-        commands.deliver(report, tmp_path / "out", tmp_path / "page.html")
+        running.deliver(report, tmp_path / "out", tmp_path / "page.html")
     assert (tmp_path / "out" / "a" / "part").read_text() == "kept"
     assert not (tmp_path / "page.html").exists()
     assert "Tables: " in capsys.readouterr().out

@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 import kafka_messages
 import kipspark
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kipspark import commands
+from kipspark.commands import running
 from kipspark.job_reports.captures import encodings_report, traffic_report
 from kipwire.records import Record, read_segment, write_batch
 from tests.support import packet_dumps
@@ -218,7 +218,7 @@ def test_captured_packets_are_the_same_traffic(
     (error,) = rows(next(table.frame for table in reports[1].tables if table.name == "errors"))
     assert (error["number"], error["connection"]) == (None, 0)
     assert error["error"].startswith("TLS, which cannot be read")
-    commands.deliver(reports[1], None, None)
+    running.deliver(reports[1], None, None)
     assert "What cannot be decoded" in capsys.readouterr().out
     shipped_advice, advice = (
         sorted(map(repr, rows(encodings_report(spark, place).tables[0].frame))) for place in (CAPTURE, tmp_path)

@@ -46,6 +46,18 @@ SEGMENTS = DATA / "segments"
         ("offsets --stream --out {full}", r"--stream needs --out and --checkpoint"),
         ("offsets --stream --out {full} --checkpoint {file}", r"file: is a file; --checkpoint needs a folder"),
         ("offsets --stream --out {full} --checkpoint {full} --html page.html", r"--html does not go with --stream"),
+        (
+            "offsets --stream --out {full} --checkpoint {full} --metrics -",
+            r"--metrics does not go with --stream, which does not end in a report",
+        ),
+        (
+            "offsets --stream --out {full} --checkpoint {full} --format csv",
+            r"--format csv does not go with --stream, which writes Parquet files",
+        ),
+        ("offsets --format csv", r"--format csv needs --out, the folder for the tables"),
+        ("traffic --format jsonl", r"--format jsonl needs --out"),
+        ("offsets --metrics {full}", r"full: is a folder; --metrics needs the name of a file"),
+        ("offsets --metrics {full}/none/kafka.prom", r"kafka.prom: the folder .*none does not exist"),
         ("offsets --checkpoint {full}", r"--checkpoint and --every need --stream"),
         ("offsets --every 5", r"--checkpoint and --every need --stream"),
         ("offsets {file}/none", r"none: there is no such file or folder"),

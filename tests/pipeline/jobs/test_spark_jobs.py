@@ -16,7 +16,8 @@ from pyspark.sql import functions as sf
 
 import kafka_messages
 from kafka_messages.topic_record.v0 import TopicRecord
-from kipspark import JobError, commands, samples
+from kipspark import JobError, samples
+from kipspark.commands import running
 from kipspark.job_reports.captures import traffic_report
 from kipspark.job_reports.conform import conform_report, golden_corpus
 from kipspark.job_reports.metadata import metadata_report
@@ -302,7 +303,7 @@ def test_a_report_has_tables_and_a_page_with_a_chart(
         "traffic": lambda: traffic_report(spark, samples.capture()),
         "metadata": lambda: metadata_report(spark, samples.segments(), None),
     }[job]()
-    commands.deliver(report, tmp_path / "out", tmp_path / "page.html")
+    running.deliver(report, tmp_path / "out", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     assert "<svg" in text
     assert report.title in capsys.readouterr().out

@@ -6,7 +6,6 @@ import base64
 import os
 import re
 import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -33,11 +32,14 @@ from kipspark.job_reports.captures import encodings_report, traffic_report
 from kipspark.job_reports.metadata import metadata_report
 from kipspark.job_reports.offsets import offsets_report
 from kipspark.jobs.transactions import committed
+from kipspark.report.metrics import exposition
 from kipspark.spark.session import open_session
 from kipwire.records import partitions, read_batches
 from tests.support.live import broker_traffic as traffic
 from tests.support.live.broker_traffic import Sent
+from tests.support.live.kafka_tools import lag_by_kafka, offsets_by_kafka, tool
 from tests.support.places import ROOT
+from tests.support.subjects.exposition import by_labels, samples
 
 pytestmark = [
     pytest.mark.broker,
@@ -49,7 +51,7 @@ pytestmark = [
 
 LOGS = ROOT / "build" / "broker" / "data"
 ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
-STREAMED = "streamed"
+STREAMED, LAGGING, EMPTY = "streamed", "lagging", "empty"
 
 
 class Done(NamedTuple):
@@ -105,12 +107,6 @@ def configs_of_all_brokers() -> list[tuple[str, str]]:
     named = ("--entity-type", "brokers", "--entity-default")
     text = tool("kafka.admin.ConfigCommand", "--bootstrap-server", ADDRESS, "--describe", *named)
     return re.findall(r"^  (\S+?)=(\S*) sensitive=", text, re.MULTILINE)
-
-
-def tool(*command: str) -> str:
-    """What one of Kafka's own tools prints."""
-    script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
-    return subprocess.run([*script, *command], check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 @pytest.fixture(scope="session")
@@ -209,7 +205,6 @@ def test_groups_are_where_the_broker_says(spark: SparkSession, done: Done) -> No
     assert {place: offset for place, (offset, *_) in found.items()} == {
         place: offset for place, (offset, *_) in expected.items()
     }
-    # Nothing was sent after the last commits, so the ends at their time are those of now.
     assert found == expected
     assert set(groups) == {"readers", "others", "payers", "java-classic", "java-new"}
     assert done.consumed["readers"] == len([one for one in done.sent if one.topic in ("orders", traffic.COMPACTED)])
@@ -343,6 +338,33 @@ def test_captured_packets_say_what_the_clients_did(spark: SparkSession, done: Do
     requests = {row["message"]: row["messages"] for row in sizes if row["message"].endswith("Request")}
     assert requests == {f"{api}Request": count for api, count in counted.items()}
     assert {row["not_decoded"] for row in sizes} == {0}
+
+
+def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, done: Done) -> None:
+    group = "lag-%s{}$HOME"
+    with traffic.admin_client(ADDRESS) as admin:
+        admin.create_topics([NewTopic(LAGGING, 1, 1), NewTopic(EMPTY, 1, 1)], wait_for_metadata=True)
+    traffic.send_with_kafka_python(ADDRESS, [LAGGING], 20)
+    traffic.consume(ADDRESS, group, [LAGGING], 30)
+    unread = traffic.send_with_kafka_python(ADDRESS, [LAGGING], 20)
+    report = offsets_report(spark, LOGS, 1)
+    found = samples(exposition(report.metrics))
+    places = ("consumergroup", "topic", "partition")
+    positions = by_labels(found, "kafka_consumergroup_current_offset", places)
+    lags = by_labels(found, "kafka_consumergroup_lag", places)
+    ends = by_labels(found, "kafka_topic_partition_current_offset", places[1:])
+    expected = lag_by_kafka(ADDRESS)
+    assert {place: (offset, ends[place[1:]], lags[place]) for place, offset in positions.items()} == expected
+    assert expected[group, LAGGING, "0"] == (100, 200, 100)
+    assert len([place for place in expected if place[0] in ("readers", "java-new")]) > 5
+    # A partition without a batch is not in the log.
+    assert ends == {place: end for place, end in offsets_by_kafka(ADDRESS).items() if end}
+    assert (EMPTY, "0") not in ends
+    (first,) = [row for row in traffic.read_all(ADDRESS, [LAGGING]) if row.offset == min(one.offset for one in unread)]
+    as_of = found["kipspark_offsets_as_of_timestamp_seconds", frozenset()]
+    age = by_labels(found, "kafka_consumergroup_group_lag_seconds", ("group", *places[1:]))[group, LAGGING, "0"]
+    assert age == pytest.approx(as_of - first.timestamp / 1000, abs=0.001)
+    assert (group, LAGGING, "0") in by_labels(found, "kipspark_consumergroup_stalled_seconds", places)
 
 
 def values_of(produce: Any) -> Iterator[bytes | None]:

@@ -28,7 +28,9 @@ from kipspark.sources.wanted import Wanted
 from kipspark.spark import java
 from kipspark.spark.connector import TESTED_VERSION
 from tests.support.live import broker_traffic as traffic
+from tests.support.live.kafka_tools import lag_by_kafka, offsets_by_kafka
 from tests.support.places import ROOT, SUPPORT
+from tests.support.subjects.exposition import by_labels, samples
 
 pytestmark = [
     pytest.mark.broker,
@@ -182,6 +184,26 @@ def test_groups_are_where_the_admin_client_says(live_spark: Spark, used: None, t
     events = {(row["group"], row["event"]) for row in files(tmp_path / "membership")}
     assert {("live-readers", "joined"), ("live-readers", "left")} <= events
     assert not [group for group, _ in events if group.startswith(OWN)]
+
+
+def test_metrics_are_what_kafkas_own_tools_print(live_spark: Spark, used: None) -> None:
+    command = ("kipspark", "offsets", "--bootstrap-servers", ADDRESS, "--stalled-after", "1", "--metrics", "-")
+    found = samples(live_spark.run(*command))  # nothing else is printed
+    places = ("consumergroup", "topic", "partition")
+    lags = by_labels(found, "kafka_consumergroup_lag", places)
+    ends = by_labels(found, "kafka_topic_partition_current_offset", places[1:])
+    positions = by_labels(found, "kafka_consumergroup_current_offset", places)
+    assert {place: (offset, ends[place[1:]], lags[place]) for place, offset in positions.items()} == lag_by_kafka(
+        ADDRESS
+    )
+    behind = {place for place, lag in lags.items() if lag}
+    assert {group for group, *_ in behind} >= {"live-readers"}
+    assert set(by_labels(found, "kipspark_consumergroup_stalled_seconds", places)) == behind
+    ages = by_labels(found, "kafka_consumergroup_group_lag_seconds", ("group", *places[1:]))
+    assert ages == dict.fromkeys(lags.keys() - behind, 0)
+    by_kafka = offsets_by_kafka(ADDRESS)
+    assert ends == {place: by_kafka[place] for place in ends}
+    assert set(ends) >= {place[1:] for place in lags}
 
 
 def test_commits_that_are_streamed_are_those_of_the_log(live_spark: Spark, used: None, tmp_path: Path) -> None:

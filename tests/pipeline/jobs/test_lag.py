@@ -1,0 +1,131 @@
+"""Lag in records and in seconds as of the last known record, and groups that stand still."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from kipspark.job_reports.offsets import offsets_report
+from tests.support.subjects.offset_logs import Batch, Commit, at, write_logs
+from tests.support.subjects.spark_tables import rows
+
+pytestmark = [
+    pytest.mark.same_without_kernel("what tasks do with codecs is tested without Spark, in test_spark_sources"),
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+FAR = 3_000_000_000
+"""Seconds: a time in another century, of a producer whose clock is wrong."""
+
+
+def table(spark: SparkSession, folder: Path, name: str, stalled_after: int = 60) -> DataFrame:
+    """A table of the report, in its order."""
+    found = next(one for one in offsets_report(spark, folder, stalled_after).tables if one.name == name)
+    return found.frame.orderBy(*found.order)
+
+
+def seconds_of(spark: SparkSession, folder: Path) -> dict[tuple[str, int], tuple[int | None, float | None]]:
+    """Lag and lag in seconds, by group and partition."""
+    groups = rows(table(spark, folder, "groups"))
+    return {(row["group"], row["partition"]): (row["lag"], row["lag_seconds"]) for row in groups}
+
+
+def test_lag_in_seconds_is_the_age_of_the_first_unread_record(spark: SparkSession, tmp_path: Path) -> None:
+    log = {
+        0: [Batch(0, [0, 1]), Batch(2, [10, 12, 14]), Batch(5, [40])],
+        1: [Batch(0, [3, 4], append_time=20), Batch(2, [50, 51], append_time=60)],
+        2: [Batch(0, [None, None]), Batch(2, [30])],
+        3: [Batch(7, [25]), Batch(9, [35])],
+    }
+    commits = [
+        Commit("all", 0, 6, 41),
+        Commit("ahead", 0, 9, 41),
+        Commit("whole batches", 0, 2, 41),
+        Commit("last batch", 0, 5, 41),
+        Commit("part of a batch", 0, 4, 41),
+        Commit("nothing", 0, 0, 41),
+        Commit("append time", 1, 1, 41),
+        Commit("no time", 2, 1, 41),
+        Commit("deleted records", 3, 2, 41),
+        Commit("in a gap", 3, 8, 41),
+        Commit("gone", 4, 5, 41),
+        Commit("late", 0, 6, 100),  # the last known record of all
+    ]
+    assert seconds_of(spark, write_logs(tmp_path, "t", log, commits)) == {
+        ("all", 0): (0, 0.0),
+        ("ahead", 0): (0, 0.0),
+        ("late", 0): (0, 0.0),
+        ("whole batches", 0): (4, 90.0),
+        ("last batch", 0): (1, 60.0),
+        ("part of a batch", 0): (2, 90.0),  # too high by 4: of the batch only the first record's time is known
+        ("nothing", 0): (6, 100.0),
+        ("append time", 1): (3, 80.0),
+        ("no time", 2): (2, None),
+        ("deleted records", 3): (8, 75.0),
+        ("in a gap", 3): (2, 65.0),
+        ("gone", 4): (None, None),
+    }
+
+
+def test_a_time_in_the_future_is_not_the_time_of_the_last_record(spark: SparkSession, tmp_path: Path) -> None:
+    log = {0: [Batch(0, [10]), Batch(1, [FAR])], 1: [Batch(0, [20])]}
+    commits = [Commit("g", 0, 0, 50), Commit("at the odd one", 0, 1, 50), Commit("g", 1, 0, 50)]
+    assert seconds_of(spark, write_logs(tmp_path / "some", "t", log, commits)) == {
+        ("g", 0): (2, 40.0),
+        ("at the odd one", 0): (1, None),
+        ("g", 1): (1, 30.0),
+    }
+    only = write_logs(tmp_path / "only", "t", {0: [Batch(0, [FAR]), Batch(1, [FAR + 5])]}, [Commit("g", 0, 0, FAR)])
+    assert seconds_of(spark, only) == {("g", 0): (2, 5.0)}
+
+
+def test_lag_is_that_of_the_end_of_the_log_beside_that_of_the_commit(spark: SparkSession, tmp_path: Path) -> None:
+    log = {0: [Batch(0, [0] * 4), Batch(4, [20] * 10)]}
+    commits = [Commit("g", 0, 1, 5), Commit("g", 0, 4, 10), Commit("reads", 0, 0, 15), Commit("reads", 0, 14, 30)]
+    names = ("end_offset", "lag", "lag_at_commit", "highest_lag", "commits")
+    groups = rows(table(spark, write_logs(tmp_path, "t", log, commits), "groups"))
+    assert {row["group"]: [row[name] for name in names] for row in groups} == {
+        "g": [14, 10, 0, 10, 2],
+        "reads": [14, 0, 0, 4, 2],
+    }
+
+
+def test_what_stands_still_while_the_topic_grows_is_stalled(spark: SparkSession, tmp_path: Path) -> None:
+    log = {
+        0: [Batch(0, [0] * 10), Batch(10, [200] * 5)],
+        1: [Batch(0, [0] * 3)],
+        2: [Batch(50, [150] * 4)],
+    }
+    commits = [
+        Commit("stuck", 0, 2, 10),
+        Commit("stuck", 0, 7, 40),
+        Commit("stuck", 0, 7, 90),  # still alive
+        Commit("stuck", 0, 7, 250),
+        Commit("moves", 0, 7, 10),
+        Commit("moves", 0, 9, 290),
+        Commit("back", 0, 9, 10),
+        Commit("back", 0, 3, 100),
+        Commit("at the end", 0, 15, 210),
+        Commit("quiet topic", 1, 1, 10),
+        Commit("left", 0, 7, 10),
+        Commit("left", 0, None, 20),
+        Commit("came back", 0, 7, 10),
+        Commit("came back", 0, None, 20),
+        Commit("came back", 0, 7, 210),
+        Commit("before the log", 2, 20, 10),
+        Commit("last", 0, 15, 300),
+    ]
+    folder = write_logs(tmp_path, "t", log, commits)
+
+    names = ("group", "offset", "lag", "since", "stalled_seconds", "records_since", "last_commit")
+    found = rows(table(spark, folder, "stalled"))
+    assert [tuple(row[name] for name in names) for row in found] == [
+        ("before the log", 20, 34, at(10), 290.0, None, at(10)),
+        ("back", 3, 12, at(100), 200.0, 5, at(100)),
+        ("stuck", 7, 8, at(40), 260.0, 5, at(250)),
+    ]
+    # The time that an offset must stand still is a choice; one that stands for exactly that long counts.
+    assert [row["group"] for row in rows(table(spark, folder, "stalled", 260))] == ["before the log", "stuck"]

@@ -1,0 +1,263 @@
+"""Tables as CSV, JSON lines and Parquet, and numbers for Prometheus: every value comes through as it is."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from kipspark.commands import running
+from kipspark.errors import JobError
+from kipspark.job_reports.offsets import offsets_report
+from kipspark.report.formats import Format
+from kipspark.report.metrics import Gauge, Metrics, exposition
+from kipspark.report.outputs import write_tables
+from kipspark.report.report import Report, Table
+from tests.support.subjects.exposition import samples
+from tests.support.subjects.offset_logs import Batch, Commit, write_logs
+from tests.support.subjects.spark_tables import SEGMENTS, rows
+
+pytestmark = [
+    pytest.mark.same_without_kernel("no message is read"),
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+NAMES = [
+    "%s{}$HOME",
+    "<script>alert('x')</script>",
+    'a "quoted" name',
+    '"',
+    "two\nlines",
+    "two\r\nlines\r",
+    "\n",
+    "=1+1",
+    "+1",
+    "@SUM(A1)",
+    "#comment",
+    "a,b;c\td",
+    " spaces ",
+    "back\\slash\\n",
+    "\\",
+    "",
+    "null",
+    "\\N",
+    "größe 漢字 \U0001f600",
+    "\x00\x01\x1b[31m\x7f\u2028\ufeff",
+    "a='{b}'",
+]
+TIME = datetime(2026, 11, 21, 8, 0, 50, 123456, tzinfo=UTC)
+SCHEMA = (
+    "n int, name string, time timestamp, big bigint, part double, yes boolean, data binary, "
+    "many array<string>, nested struct<name:string,at:timestamp,none:int>, tags map<int,binary>"
+)
+
+
+@pytest.fixture
+def frame(spark: SparkSession) -> DataFrame:
+    """A row for each name, and one of nulls."""
+    given = [
+        (n, name, TIME, 2**60 + n, 0.5, True, b"\0\xff", [name, None], (name, TIME, None), {7: b"\xff"})
+        for n, name in enumerate(NAMES)
+    ]
+    return spark.createDataFrame([*given, (len(NAMES), *[None] * 9)], SCHEMA).repartition(3)
+
+
+def written(frame: DataFrame, folder: Path, table_format: Format) -> bytes:
+    """The file of a table."""
+    write_tables(folder, [Table("t", "T", frame, (sf.desc("n"),))], table_format)
+    assert [path.name for path in folder.iterdir()] == [f"t.{table_format}"]
+    return (folder / f"t.{table_format}").read_bytes()
+
+
+def test_csv_is_that_of_rfc_4180(frame: DataFrame, tmp_path: Path) -> None:
+    text = written(frame, tmp_path / "out", Format.CSV).decode()
+    head, *found = csv.reader(io.StringIO(text, newline=""), strict=True)
+    assert head == frame.columns
+    assert text.startswith(",".join(head) + "\r\n" + f"{len(NAMES)}{',' * 9}\r\n")
+    assert text.endswith("\r\n")
+    data, time = base64.b64encode(b"\0\xff").decode(), "2026-11-21T08:00:50.123456Z"
+    for n, row in zip(reversed(range(len(NAMES))), found[1:], strict=True):
+        number, name, at, big, part, yes, of_data, many, nested, tags = row
+        assert (number, name, at, big, part, yes) == (str(n), NAMES[n], time, str(2**60 + n), "0.5", "true")
+        assert of_data == data
+        assert json.loads(many) == [NAMES[n], None]
+        assert json.loads(nested) == {"name": NAMES[n], "at": time, "none": None}
+        assert json.loads(tags) == {"7": "/w=="}
+    assert ',"",' in text  # an empty name is not null
+
+
+def test_json_lines_have_an_object_for_each_row(frame: DataFrame, tmp_path: Path) -> None:
+    text = written(frame, tmp_path / "out", Format.JSONL).decode()
+    assert text.endswith("\n")
+    found = [json.loads(line) for line in text[:-1].split("\n")]
+    assert found[0] == dict.fromkeys(frame.columns) | {"n": len(NAMES)}
+    time = "2026-11-21T08:00:50.123456Z"
+    assert found[1:] == [
+        {
+            "n": n,
+            "name": NAMES[n],
+            "time": time,
+            "big": 2**60 + n,
+            "part": 0.5,
+            "yes": True,
+            "data": base64.b64encode(b"\0\xff").decode(),
+            "many": [NAMES[n], None],
+            "nested": {"name": NAMES[n], "at": time, "none": None},
+            "tags": {"7": "/w=="},
+        }
+        for n in reversed(range(len(NAMES)))
+    ]
+
+
+def test_times_are_in_utc_whatever_the_session_has(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([(1, TIME)], "n int, time timestamp")
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        texts = [written(frame, tmp_path / one, one).decode() for one in (Format.CSV, Format.JSONL)]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+    assert texts == [
+        "n,time\r\n1,2026-11-21T08:00:50.123456Z\r\n",
+        '{"n":1,"time":"2026-11-21T08:00:50.123456Z"}\n',
+    ]
+
+
+def test_bytes_that_are_not_text_become_valid_utf_8(spark: SparkSession, tmp_path: Path) -> None:
+    odd = sf.lit(b'a\xff"').cast("string").alias("name")
+    frame = spark.range(1).select(sf.col("id").alias("n"), odd)
+    assert written(frame, tmp_path / "csv", Format.CSV).decode() == 'n,name\r\n0,"a\ufffd"""\r\n'
+    assert json.loads(written(frame, tmp_path / "jsonl", Format.JSONL)) == {"n": 0, "name": 'a\ufffd"'}
+    text = exposition([Metrics(frame, (Gauge("g", "G.", "n", {"name": "name"}),))])
+    assert text.splitlines()[-1] == 'g{name="a\ufffd\\""} 0'
+
+
+@pytest.mark.parametrize("table_format", [Format.CSV, Format.JSONL])
+def test_a_table_without_rows_is_a_file_too(spark: SparkSession, tmp_path: Path, table_format: Format) -> None:
+    frame = spark.range(0).select(sf.col("id").alias("n"), sf.lit("").alias("name"))
+    assert (
+        written(frame, tmp_path / "out", table_format) == {Format.CSV: b"n,name\r\n", Format.JSONL: b""}[table_format]
+    )
+
+
+def test_every_format_has_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+    report = offsets_report(spark, SEGMENTS)
+    running.deliver(report, tmp_path / "csv", None, Format.CSV)
+    for one in (Format.PARQUET, Format.JSONL):
+        write_tables(tmp_path / one, report.tables, one)
+    names = {table.name for table in report.tables}
+    assert {path.stem for one in Format for path in (tmp_path / one).iterdir()} == names
+    for table in report.tables:
+        stored = spark.read.parquet(str(tmp_path / "parquet" / table.name)).orderBy(*table.order)
+        plain = rows(stored)
+        with (tmp_path / "csv" / f"{table.name}.csv").open(newline="") as file:
+            head, *others = csv.reader(file, strict=True)
+        assert (head, len(others)) == (stored.columns, len(plain))
+        lines = (tmp_path / "jsonl" / f"{table.name}.jsonl").read_text().splitlines()
+        as_text = [{name: text_of(value) for name, value in row.items()} for row in plain]
+        assert sorted(str(json.loads(line)) for line in lines) == sorted(map(str, as_text))
+
+
+def text_of(value: Any) -> Any:
+    """A value as text files have it."""
+    return f"{value:%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(value, datetime) else value
+
+
+def test_a_text_file_replaces_none_that_another_run_wrote(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.range(1)
+
+    def meanwhile(*_: Any) -> DataFrame:
+        write_tables(tmp_path / "out", [Table("b", "", spark.range(2), ("id",))], Format.CSV)
+        return frame
+
+    late = SimpleNamespace(orderBy=meanwhile, schema=frame.schema, sparkSession=spark)
+    first, second = Table("a", "", frame, ("id",)), Table("b", "", late, ("id",))  # type: ignore[arg-type]
+    with pytest.raises(JobError, match=r"out/b.csv: another run has written it meanwhile, and nothing is overwritten"):
+        write_tables(tmp_path / "out", [first, second], Format.CSV)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {"b.csv": b"id\r\n0\r\n1\r\n"}
+
+
+def test_text_is_not_written_where_spark_has_other_files(spark: SparkSession, tmp_path: Path) -> None:
+    reader = SimpleNamespace(text=lambda _: SimpleNamespace(collect=list))
+    elsewhere = SimpleNamespace(sparkSession=SimpleNamespace(read=reader), schema=spark.range(1).schema)
+    table = Table("t", "", elsewhere, ())  # type: ignore[arg-type]
+    with pytest.raises(JobError, match=r"out: Spark does not see this folder.*; leave out --format csv, or choose"):
+        write_tables(tmp_path / "out", [table], Format.CSV)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+# Metrics.
+
+
+def test_every_name_is_a_label_as_it_is(frame: DataFrame) -> None:
+    named = frame.where("name is not null").withColumn("size", sf.when(sf.col("n") > 0, sf.col("n") / 4))
+    gauges = (
+        Gauge("size", 'What\nis "it" \\ here', "size", {"name": "name", "n": "n"}),
+        Gauge("n", "N.", "n", {"n": "n"}),
+    )
+    text = exposition(
+        [Metrics(named, gauges), Metrics(named.agg(sf.count("*").alias("rows")), (Gauge("r", "R.", "rows"),))]
+    )
+    assert text.startswith('# HELP size What\\nis "it" \\\\ here\n# TYPE size gauge\nsize{')
+    assert samples(text) == {
+        **{("size", frozenset([("name", name), ("n", str(n))])): n / 4 for n, name in enumerate(NAMES) if n},
+        **{("n", frozenset([("n", str(n))])): n for n in range(len(NAMES))},
+        ("r", frozenset()): len(NAMES),
+    }
+
+
+def test_groups_are_metrics(spark: SparkSession, tmp_path: Path) -> None:
+    log = {0: [Batch(0, [0, 10]), Batch(2, [200])], 1: [Batch(0, [None])]}
+    commits = [Commit(NAMES[0], 0, 1, 20), Commit("g", 1, 0, 20), Commit("g", 0, 3, 300)]
+    report = offsets_report(spark, write_logs(tmp_path / "logs", "t", log, commits))
+    running.deliver(report, None, None, metrics=str(tmp_path / "kafka.prom"))
+    found = samples((tmp_path / "kafka.prom").read_text())
+    as_of = found.pop(("kipspark_offsets_as_of_timestamp_seconds", frozenset()))
+    assert as_of == datetime(2026, 1, 1, 0, 5, tzinfo=UTC).timestamp()
+    ends = {
+        ("t", "0"): 3,
+        ("t", "1"): 1,
+        ("__consumer_offsets", "0"): 3,
+    }
+    expected = {
+        ("kafka_consumergroup_current_offset", "consumergroup"): {(NAMES[0], "0"): 1, ("g", "0"): 3, ("g", "1"): 0},
+        ("kafka_consumergroup_lag", "consumergroup"): {(NAMES[0], "0"): 2, ("g", "0"): 0, ("g", "1"): 1},
+        ("kafka_consumergroup_group_lag_seconds", "group"): {(NAMES[0], "0"): 300, ("g", "0"): 0},
+        ("kipspark_consumergroup_stalled_seconds", "consumergroup"): {(NAMES[0], "0"): 280, ("g", "1"): 280},
+    }
+    assert found == {
+        **{
+            ("kafka_topic_partition_current_offset", frozenset([("topic", topic), ("partition", number)])): end
+            for (topic, number), end in ends.items()
+        },
+        **{
+            (name, frozenset([(label, group), ("topic", "t"), ("partition", number)])): value
+            for (name, label), values in expected.items()
+            for (group, number), value in values.items()
+        },
+    }
+
+
+def test_metrics_on_standard_output_are_alone_there(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gauge = Gauge("rows", "Rows.", "id")
+    report = Report("r", (Table("t", "T", spark.range(1), ("id",)),), metrics=(Metrics(spark.range(1), (gauge,)),))
+    running.deliver(report, tmp_path / "out", tmp_path / "page.html", metrics="-")
+    printed = capsys.readouterr()
+    assert printed.out == "# HELP rows Rows.\n# TYPE rows gauge\nrows 0\n"
+    assert "Tables: " in printed.err and "Page: " in printed.err
+    assert (tmp_path / "page.html").exists() and (tmp_path / "out" / "t").exists()
+    running.deliver(report, None, None, metrics=str(tmp_path / "kafka.prom"))
+    assert (tmp_path / "kafka.prom").read_text() == printed.out
+    assert "Metrics: " in capsys.readouterr().out

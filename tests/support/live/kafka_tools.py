@@ -1,0 +1,34 @@
+"""What Kafka's own tools print about the broker of the tests."""
+
+from __future__ import annotations
+
+import subprocess
+
+from tests.support.places import ROOT
+
+
+def tool(*command: str) -> str:
+    """What one of Kafka's own tools prints."""
+    script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
+    return subprocess.run([*script, *command], check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+def lag_by_kafka(address: str) -> dict[tuple[str, ...], tuple[int, int, int]]:
+    """CURRENT-OFFSET, LOG-END-OFFSET and LAG of `kafka-consumer-groups --describe`, by group, topic and partition.
+
+    Rows without a committed offset are left out. A negative lag, of a group ahead of the end, is 0.
+    """
+    name = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+    found = {}
+    for line in tool(name, "--bootstrap-server", address, "--describe", "--all-groups").splitlines():
+        group, topic, partition, offset, end, lag = [*line.split(), *[""] * 6][:6]
+        if partition.isdigit() and offset.isdigit():
+            found[group, topic, partition] = (int(offset), int(end), max(int(lag), 0))
+    return found
+
+
+def offsets_by_kafka(address: str) -> dict[tuple[str, ...], int]:
+    """The ends of `kafka-get-offsets`, by topic and partition."""
+    lines = tool("org.apache.kafka.tools.GetOffsetShell", "--bootstrap-server", address).split()
+    parts = [line.rsplit(":", 2) for line in lines]
+    return {(topic, partition): int(end) for topic, partition, end in parts}
