@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipwire.logs.names import base_offset_of, partition_of
+from kipwire.logs.names import SEGMENT, base_offset_of, partition_of
+
+_SWAP = ".swap"
 
 
 class Segment(NamedTuple):
@@ -22,6 +24,13 @@ class Segment(NamedTuple):
     """No record of the segment has a lower offset."""
     size: int
     """Bytes of the file."""
+    inode: int
+    """The file's number, by which another file of that name is known."""
+
+    @property
+    def is_swap(self) -> bool:
+        """Whether a broker is just replacing older segments by this one, which some of them may still be beside."""
+        return self.path.endswith(_SWAP)
 
     @property
     def folder(self) -> str:
@@ -63,12 +72,18 @@ def find_segments(
 def _files(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path
-    else:
-        yield from path.rglob("*.log")
+        return
+    for folder, _, names in os.walk(path):  # which goes on if a broker removes a folder meanwhile
+        present = set(names)
+        for name in names:
+            # To replace segments, brokers rename the old ones, then rename `X.log.swap` to `X.log`.
+            if name.endswith(SEGMENT) or (name.endswith(SEGMENT + _SWAP) and name.removesuffix(_SWAP) not in present):
+                yield Path(folder, name)
 
 
 def _segment(path: Path) -> Segment | None:
-    of_folder, base_offset = partition_of(path.absolute().parent.name), base_offset_of(path.name)
+    of_folder = partition_of(path.absolute().parent.name)
+    base_offset = base_offset_of(path.name.removesuffix(_SWAP))
     if of_folder is None or base_offset is None:
         return None
     try:
@@ -77,4 +92,4 @@ def _segment(path: Path) -> Segment | None:
         return None
     if not stat.S_ISREG(status.st_mode):  # such as a pipe, on which a read would block
         return None
-    return Segment(str(path.absolute()), *of_folder, base_offset, status.st_size)
+    return Segment(str(path.absolute()), *of_folder, base_offset, status.st_size, status.st_ino)
