@@ -13,8 +13,11 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from kipspark.errors import SourceError
-from kipspark.sources import splits
+from kipspark.sources import log_rows, splits
+from kipspark.sources.changing_logs import ends, reading
 from kipspark.sources.log_source import KafkaLogSource
+from kipspark.sources.segments import find_segments
+from kipwire.logs.skimming import batch_heads
 from kipwire.records import Record, write_batch
 
 pytestmark = pytest.mark.same_without_kernel("it is about which bytes are read; codecs are tested with records")
@@ -141,7 +144,7 @@ def test_what_is_broken_is_reported_once(tmp_path: Path, level: str, damage: str
     segment(tmp_path, "t-0", range(10, 14))
     for limit in (SIZE, 1 << 20):
         stream = Stream(tmp_path, maxBytesPerTrigger=str(limit), mode="PERMISSIVE", level=level)
-        found = []
+        found: list[dict[str, Any]] = []
         while (planned := stream.plan()) is not None:
             _, stream.kept, tasks = planned
             found += [row for task in tasks for batch in stream.reader.read(task) for row in batch.to_pylist()]
@@ -385,7 +388,7 @@ def test_segments_that_are_replaced_after_they_were_listed_are_read_once(
     stream = Stream(tmp_path, splitBytes=str(split_bytes), level=level)
     _, _, tasks = stream.plan() or ({}, {}, [])
     column = "offset" if level == "records" else "base_offset"
-    found = []
+    found: list[int] = []
 
     def read(some: list[Any]) -> None:
         found.extend(row[column] for task in some for batch in stream.reader.read(task) for row in batch.to_pylist())
@@ -410,8 +413,6 @@ def test_columns_do_not_matter_for_segments_that_are_replaced(tmp_path: Path) ->
 def test_a_segment_that_is_replaced_while_it_is_read_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kipspark.sources import log_rows
-
     monkeypatch.setattr(log_rows, "_ROWS", 4)
     olds = [segment(tmp_path, "t-0", range(first, first + 10)) for first in (0, 10)]
     stream = Stream(tmp_path)
@@ -430,7 +431,14 @@ def test_at_every_step_of_a_replacement_each_record_is_read_once(tmp_path: Path,
     segment(tmp_path, "t-0", range(20, 25))
     replace(tmp_path / "t-0", olds, range(20), until=until)
     assert Stream(tmp_path).all() == rows("t-0", range(25))
-    assert Stream(tmp_path, maxBytesPerTrigger=str(3 * SIZE)).all() == rows("t-0", range(25))
+    for batches in (1, 3, 14, 33):
+        stream = Stream(tmp_path, maxBytesPerTrigger=str(batches * SIZE))
+        ends = []
+        for found in stream.batches():
+            assert len(found) <= batches
+            ends += stream.kept["next_offsets"].values()
+        assert ends == sorted(ends)
+        assert Stream(tmp_path, maxBytesPerTrigger=str(batches * SIZE)).all() == rows("t-0", range(25))
 
 
 def test_a_segment_whose_replacement_is_done_after_it_was_listed_is_read_once(tmp_path: Path) -> None:
@@ -444,8 +452,6 @@ def test_a_segment_whose_replacement_is_done_after_it_was_listed_is_read_once(tm
 
 
 def test_a_file_that_never_stays_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kipspark.sources.changing_logs import reading
-
     segment(tmp_path, "t-0", range(3))
     stream = Stream(tmp_path)
     _, _, tasks = stream.plan() or ({}, {}, [])
@@ -477,16 +483,13 @@ def test_an_end_in_the_middle_of_a_batch_is_that_of_the_batch_before(tmp_path: P
 
 
 def test_the_index_of_a_segment_finds_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kipspark.sources.changing_logs import ends
-
     path = segment(tmp_path, "t-0", range(500))
     path.with_suffix(".index").write_bytes((490).to_bytes(4, "big") + (490 * SIZE).to_bytes(4, "big"))
     scanned: list[int] = []
-    heads = ends.batch_heads
 
     def counted(file: Any, start: int, end: int) -> Iterator[Any]:
         scanned.append((end - start) // SIZE)
-        return heads(file, start, end)
+        return batch_heads(file, start, end)
 
     monkeypatch.setattr(ends, "batch_heads", counted)
     assert len(Stream(tmp_path).batch()) == 500
@@ -497,8 +500,6 @@ def test_the_index_of_a_segment_finds_its_end(tmp_path: Path, monkeypatch: pytes
 
 
 def test_ranges_say_their_offsets(tmp_path: Path) -> None:
-    from kipspark.sources.segments import find_segments
-
     path = segment(tmp_path, "t-0", range(100, 110))
     index = [(at - 100, (at - 100) * SIZE) for at in range(102, 110, 2)]
     for with_index in (False, True):

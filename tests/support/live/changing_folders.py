@@ -99,6 +99,8 @@ class ChangingFolders:
         """How often which change was made."""
         self.away: dict[str, int] = {}
         """For each folder that is gone, after how many changes it comes back."""
+        self.leaving: Log | None = None
+        """What is not written to any more; once all of it is committed, its folder goes."""
         for _ in range(2):
             self.add()
 
@@ -132,14 +134,17 @@ class ChangingFolders:
             self.away[name] = left - 1
             if not left:
                 self.back(name)
-        log = self.random.choice([log for log in self.logs if log.name not in self.away] or self.logs)
+        committed = self.committed()
+        if self.leaving is not None and committed.get(self.leaving.name) == self.leaving.next_offset:
+            self.leaving.folder.rename(self.root.parent / (self.leaving.name + _AWAY))
+            self.away[self.leaving.name] = self.random.randint(50, 500)
+            self.leaving = None
+            self.done["leave"] += 1
+        log = self.random.choice([log for log in self.logs if log.name not in self.away])
         what = self.random.choices(("append", "replace", "delete", "add", "leave"), (85, 6, 5, 0.5, 1))[0]
-        if log.name in self.away:
-            return
         if what == "append":
-            committed = self.committed()
             waiting = sum(log.next_offset - committed.get(log.name, log.first_offset) for log in self.logs)
-            if waiting > _MOST_WAITING:
+            if log is self.leaving or waiting > _MOST_WAITING:
                 return
             log.append(self.random.randint(1, 8))
         elif what == "replace":
@@ -149,16 +154,15 @@ class ChangingFolders:
             at = self.random.randrange(len(closed))
             log.replace(closed[at : at + self.random.randint(1, 3)])
         elif what == "delete":
-            if not log.delete(self.committed().get(log.name, 0)):
+            if not log.delete(committed.get(log.name, 0)):
                 return
         elif what == "add":
             if len(self.logs) == _MOST_PARTITIONS:
                 return
             self.add()
-        elif self.committed().get(log.name) == log.next_offset and len(self.logs) > len(self.away) + 1:
-            log.folder.rename(self.root.parent / (log.name + _AWAY))
-            self.away[log.name] = self.random.randint(20, 400)
         else:
+            if self.leaving is None and not self.away:
+                self.leaving = log
             return
         self.done[what] += 1
 

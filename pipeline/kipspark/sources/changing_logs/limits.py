@@ -70,7 +70,10 @@ class Unread:
                 for head in heads:
                     if head.offset >= self._until:
                         return
-                    position, reached = head.position + head.size, head.last_offset + 1
+                    position = head.position + head.size
+                    if head.last_offset < reached:  # it was read from a segment that is just replacing this one
+                        continue
+                    reached = head.last_offset + 1
                     yield reached, head.size, Place(segment.inode, reached, position)
                 if len(heads) < count:
                     break
