@@ -19,6 +19,7 @@ from kipspark.commands.options import (
     Remote,
     TableFormat,
     captures,
+    place,
     port_numbers,
 )
 from kipspark.commands.running import run
@@ -56,8 +57,7 @@ app.command("traffic", help="Clients, APIs, versions, sizes, latencies and error
 @app.command()
 def extract(
     path: Annotated[
-        str,
-        typer.Argument(),
+        str, typer.Argument(help="A tcpdump file (pcap, pcapng), or a folder of such files.", parser=place)
     ],
     out: Annotated[Path, typer.Option(help="New folder for the frames; it must not exist yet.")],
     ports: Ports = "",

@@ -33,6 +33,8 @@ class FoundFile(NamedTuple):
     """Absolute, or a URL."""
     size: int
     """Bytes."""
+    inode: int = 0
+    """The file's number, by which another file of that name is known; 0 for an object of a store."""
 
 
 def file_at(path: str | os.PathLike[str], storage: Storage = HERE) -> ReadableFile:
@@ -158,5 +160,5 @@ def _regular(paths: Iterable[str]) -> list[FoundFile]:
         except FileNotFoundError:  # the broker has just removed it
             continue
         if stat.S_ISREG(status.st_mode):  # unlike a pipe, on which a read would block
-            found.append(FoundFile(path, status.st_size))
+            found.append(FoundFile(path, status.st_size, status.st_ino))
     return found

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
-from kipspark.files.access import check_is_here, open_file
+from kipspark.files.access import check_is_here
 from kipspark.files.stores import Storage
 from kipspark.sources import batch_rows, log_rows
+from kipspark.sources.changing_logs.checkpoints import Reached, document, reached_by
+from kipspark.sources.changing_logs.follower import Follower
+from kipspark.sources.changing_logs.reading import Level, read_range
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
 from kipspark.sources.segments import Segment, find_segments
-from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, cut, ends_before, position_before
+from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, planned
 from kipspark.sources.wanted import Wanted
 from kipspark.spark.types import struct_type
-from kipwire.logs.skimming import batch_heads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql.streaming.datasource import ReadLimit
 
 OPTIONS = (
@@ -42,6 +42,7 @@ OPTIONS = (
     "splitBytes",
     "mode",
     "failOnDataLoss",
+    "maxBytesPerTrigger",
 )
 
 
@@ -67,21 +68,13 @@ class KafkaLogSource(DataSource):
         return _LogStreamReader(_request(self.options, schema))
 
 
-class _Level(NamedTuple):
-    """What a row is."""
-
-    schema: pa.Schema
-    """All columns."""
-    read: Callable[[Split, Wanted, pa.Schema], Iterator[pa.RecordBatch]]
-
-
 _LEVELS = {
-    "records": _Level(LOG_SCHEMA, log_rows.read_rows),
-    "batches": _Level(batch_rows.BATCH_SCHEMA, batch_rows.read_batch_rows),
+    "records": Level(LOG_SCHEMA, log_rows.read_rows, "offset"),
+    "batches": Level(batch_rows.BATCH_SCHEMA, batch_rows.read_batch_rows, "last_offset"),
 }
 
 
-def _level(options: Options) -> _Level:
+def _level(options: Options) -> Level:
     return _LEVELS[options.one_of("level", tuple(_LEVELS), "records")]
 
 
@@ -122,6 +115,8 @@ class _Request(NamedTuple):
     wanted: Wanted
     split_bytes: int
     fail_on_data_loss: bool
+    max_bytes: int | None
+    """Of a batch of a stream."""
     level: str
     schema: pa.Schema
     """The columns to make."""
@@ -150,6 +145,7 @@ def _request(given: Mapping[str, str], schema: StructType) -> _Request:
         wanted=wanted,
         split_bytes=options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
         fail_on_data_loss=options.truth("failOnDataLoss", default=True),
+        max_bytes=options.number("maxBytesPerTrigger", 1),
         level=level,
         schema=_known(_LEVELS[level].schema, schema),
     )
@@ -182,9 +178,8 @@ def _tasks(work: list[Work], split_bytes: int) -> list[InputPartition]:
 
 def _read(task: InputPartition, request: _Request) -> Iterator[pa.RecordBatch]:
     if isinstance(task, _Task):  # else it is None: Spark makes a task even if there is nothing to read
-        read = _LEVELS[request.level].read
         for split, wanted in task.work:
-            yield from read(split, wanted, request.schema)
+            yield from read_range(split, wanted, _LEVELS[request.level], request.schema, request.fail_on_data_loss)
 
 
 class _LogReader(DataSourceReader):
@@ -192,14 +187,13 @@ class _LogReader(DataSourceReader):
         self.request = request
 
     def partitions(self) -> Sequence[InputPartition]:
-        wanted = self.request.wanted
+        wanted, split_bytes = self.request.wanted, self.request.split_bytes
         work = [
             (split, wanted)
             for _, replica in groupby(self.request.segments(), lambda segment: segment.folder)
-            for segment in _between(list(replica), wanted)
-            for split in cut(segment, self.request.split_bytes, position_before(segment, wanted.first_offset or 0))
+            for split in planned(list(replica), wanted, split_bytes)
         ]
-        return _tasks(work, self.request.split_bytes)
+        return _tasks(work, split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(partition, self.request)
@@ -210,49 +204,42 @@ class _LogStreamReader(DataSourceStreamReader):
 
     def __init__(self, request: _Request) -> None:
         self.request = request
-        self.ends: dict[str, _End] = {}
-        self.reached: dict[str, int] = {}
-        self.target: dict[str, int] | None = None
+        self.follower = Follower(request.segments, request.wanted, request.split_bytes, request.fail_on_data_loss)
+        # Before Spark 4.2 `latestOffset` has no arguments, so what was reached is kept here.
+        self.reached = self.initialOffset()
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802  Spark's own name
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's own name
         check_is_here("kafka_log", self.request.path)  # Spark 4.3 does not show an error that is raised earlier
-        return {}
+        return document(Reached())
 
-    # Before Spark 4.2 there are no arguments, so what was reached is kept here.
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  Spark's own name
+        """From Spark 4.2 on."""
+        from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes
+
+        return ReadAllAvailable() if self.request.max_bytes is None else ReadMaxBytes(self.request.max_bytes)
+
     def latestOffset(  # noqa: N802  Spark's own name
-        self, start: dict[str, int] | None = None, limit: ReadLimit | None = None
-    ) -> dict[str, int]:
-        latest = dict(start or self.reached)
-        for folder, offset in (self._there() if self.target is None else self.target).items():
-            latest[folder] = max(offset, latest.get(folder, 0))
-        self.reached = latest
-        return latest
+        self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
+    ) -> dict[str, Any]:
+        # Spark may ask for all there is, whatever the option says.
+        max_bytes = self.request.max_bytes if limit is None else getattr(limit, "max_bytes", None)
+        kept = self.reached if start is None else start
+        before = reached_by(kept)
+        latest = self.follower.latest(before, max_bytes)
+        self.reached = kept if latest is before else document(latest)  # the same text means that nothing is new
+        return self.reached
+
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's own name
+        """For the progress that Spark reports, from 4.2 on."""
+        return document(Reached(self.follower.ends()))
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's own name
         """Fix where this run ends; it may take several batches, such as one that failed before and a new one."""
-        self.target = self._there()
+        self.follower.fix_target()
 
-    def _there(self) -> dict[str, int]:
-        """The end of each replica."""
-        for folder, replica in groupby(self.request.segments(), lambda segment: segment.folder):
-            self.ends[folder] = _end(list(replica)[-1], self.ends.get(folder))
-        return {folder: end.offset for folder, end in self.ends.items()}
-
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        work: list[Work] = []
-        for folder, replica in groupby(self.request.segments(), lambda segment: segment.folder):
-            segments = list(replica)
-            first, end_offset = start.get(folder), end.get(folder, 0)
-            if first is not None and first < segments[0].base_offset and self.request.fail_on_data_loss:
-                raise SourceError(
-                    f"{folder}: records from offset {first} on are gone: the first segment starts at "
-                    f"{segments[0].base_offset}; to continue without them, set failOnDataLoss to false"
-                )
-            wanted = self.request.wanted.between(first or 0, end_offset)
-            for segment in _between(segments, wanted):
-                position = position_before(segment, wanted.first_offset or 0)
-                work += [(split, wanted) for split in cut(segment, self.request.split_bytes, position)]
-        return _tasks(work, self.request.split_bytes)
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        self.reached = end  # before it asks for the latest offset, Spark passes what the checkpoint has here
+        return _tasks(self.follower.work(reached_by(start), reached_by(end)), self.request.split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(partition, self.request)
@@ -262,35 +249,3 @@ with suppress(ImportError):  # until Spark 4.2 a run with availableNow is one ba
     from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
     SupportsTriggerAvailableNow.register(_LogStreamReader)
-
-
-class _End(NamedTuple):
-    """How far a replica has been scanned."""
-
-    segment: str
-    position: int
-    offset: int
-    """The offset of the next record."""
-
-
-def _end(last: Segment, before: _End | None) -> _End:
-    """The end of a replica, scanned from where it was before, if the segment is the same."""
-    goes_on = before is not None and before.segment == last.path and before.position <= last.size
-    position, offset = (before.position, before.offset) if before and goes_on else (0, last.base_offset)
-    with open_file(last.path) as file:
-        for head in batch_heads(file, position, last.size):
-            position, offset = head.position + head.size, head.last_offset + 1
-    return _End(last.path, position, offset)
-
-
-def _between(segments: list[Segment], wanted: Wanted) -> list[Segment]:
-    """The segments of a replica that may have wanted records."""
-    followers: list[Segment | None] = [*segments[1:], None]
-    first, end, time = wanted.first_offset or 0, wanted.end_offset, wanted.first_timestamp
-    return [
-        segment
-        for segment, follower in zip(segments, followers, strict=True)
-        if (end is None or segment.base_offset < end)
-        # The last segment still grows, and its index of times after it.
-        and (follower is None or (follower.base_offset > first and (time is None or not ends_before(segment, time))))
-    ]

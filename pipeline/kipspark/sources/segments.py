@@ -11,6 +11,8 @@ from kipspark.files.access import FoundFile, files_at
 from kipspark.files.stores import HERE, Storage
 from kipwire.logs.names import SEGMENT, base_offset_of, partition_of, tiered_segment_of
 
+_SWAP = ".swap"
+
 
 class Segment(NamedTuple):
     """One segment of a partition's log."""
@@ -22,8 +24,15 @@ class Segment(NamedTuple):
     """No record of the segment has a lower offset."""
     size: int
     """Bytes of the file."""
+    inode: int = 0
+    """The file's number, by which another file of that name is known; 0 in stores, whose objects do not change."""
     storage: Storage = HERE
     """How to reach the store that it is in, if its path is a URL."""
+
+    @property
+    def is_swap(self) -> bool:
+        """Whether a broker is just replacing older segments by this one, which some of them may still be beside."""
+        return self.path.endswith(_SWAP)
 
     @property
     def folder(self) -> str:
@@ -51,7 +60,10 @@ def find_segments(
         SourceError: the path does not exist, cannot be listed, or has no segment at all.
     """
     listed = files_at(root, _is_log, storage)
-    found = [segment for file in listed if (segment := _segment(file, storage)) is not None]
+    paths = {file.path for file in listed}
+    # To replace segments, brokers rename the old ones, then rename `X.log.swap` to `X.log`.
+    there = [file for file in listed if not file.path.endswith(_SWAP) or file.path.removesuffix(_SWAP) not in paths]
+    found = [segment for file in there if (segment := _segment(file, storage)) is not None]
     if not found:
         raise SourceError(
             f"{root}: no log segments; expected files such as orders-0/00000000000000000000.log, named as brokers "
@@ -71,13 +83,13 @@ def sibling(segment: Segment, ending: str) -> str:
 
 
 def _is_log(name: str) -> bool:
-    return name.endswith(SEGMENT)
+    return name.removesuffix(_SWAP).endswith(SEGMENT)
 
 
 def _segment(file: FoundFile, storage: Storage) -> Segment | None:
     *_, above, folder, name = ["", "", *file.path.replace(os.sep, "/").split("/")]
-    of_partition, base_offset = partition_of(folder), base_offset_of(name)
+    of_partition, base_offset = partition_of(folder), base_offset_of(name.removesuffix(_SWAP))
     if of_partition is not None and base_offset is not None:
-        return Segment(file.path, *of_partition, base_offset, file.size, storage)
+        return Segment(file.path, *of_partition, base_offset, file.size, file.inode, storage)
     tiered = tiered_segment_of(above, folder, name)
-    return None if tiered is None else Segment(file.path, *tiered, file.size, storage)
+    return None if tiered is None else Segment(file.path, *tiered, file.size, file.inode, storage)

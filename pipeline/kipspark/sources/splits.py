@@ -6,9 +6,9 @@ not fit the segment, the lengths in the batches themselves do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import SEEK_END
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,30 +32,80 @@ class Split(NamedTuple):
     """Where the first batch starts."""
     end: int
     """Batches that start from here on belong to the next range."""
+    first_offset: int = 0
+    """No record of the range has a lower offset."""
+    end_offset: int | None = None
+    """Records from this offset on belong to the next range; None if there is none as yet."""
 
 
-def cut(segment: Segment, split_bytes: int = DEFAULT_SPLIT_BYTES, start: int = 0) -> list[Split]:
+def planned(replica: Sequence[Segment], wanted: Wanted, split_bytes: int = DEFAULT_SPLIT_BYTES) -> list[Split]:
+    """The ranges of a replica's segments that may have wanted records, in the order of their offsets."""
+    first, end, time = wanted.first_offset or 0, wanted.end_offset, wanted.first_timestamp
+    found: list[Split] = []
+    for number, segment in enumerate(replica, 1):
+        # The last segment still grows, and its index of times after it.
+        end_offset = replica[number].base_offset if number < len(replica) else None
+        if end is not None and segment.base_offset >= end:
+            break
+        try:
+            if end_offset is None or (end_offset > first and (time is None or not ends_before(segment, time))):
+                found += cut(segment, split_bytes, position_before(segment, first), end_offset)
+        except FileNotFoundError:  # the broker has removed or replaced it; who reads it finds out
+            found.append(Split(segment, 0, segment.size, segment.base_offset, end_offset))
+    return found
+
+
+def cut(
+    segment: Segment, split_bytes: int = DEFAULT_SPLIT_BYTES, start: int = 0, end_offset: int | None = None
+) -> list[Split]:
     """The ranges of a segment, each of about `split_bytes` bytes; none for an empty segment.
 
     Args:
         segment: the segment.
         split_bytes: at least 1; a range is longer where one batch is.
         start: where a batch starts; what comes before is left out.
+        end_offset: where the next segment starts, if there is one.
     """
     if segment.size <= start:
         return []
-    if segment.size - start <= split_bytes:
-        return [Split(segment, start, segment.size)]
-    with open_to_look(segment.path, segment.storage) as file:
-        chosen = _spaced(_index(segment), split_bytes, start)
-        if chosen and all(_fits(file, segment, entry) for entry in chosen):
-            positions = [entry.position for entry in chosen]
-        else:
-            heads = batch_heads(file, start, segment.size)
-            every = (OffsetIndexEntry(head.last_offset, head.position) for head in heads)
-            positions = [entry.position for entry in _spaced(every, split_bytes, start)]
-    ends = [*positions, segment.size]
-    return [Split(segment, first, end) for first, end in zip([start, *positions], ends, strict=True)]
+    edges: list[_Edge] = []
+    if segment.size - start > split_bytes:
+        with open_to_look(segment.path, segment.storage) as file:
+            chosen = _spaced(_index(segment), split_bytes, start)
+            found = [_edge(segment, entry) for entry in chosen if _fits(file, segment, entry)]
+            edges = [edge for edge in found if edge is not None]
+            if not chosen or len(edges) != len(chosen):
+                edges = _spaced(_edges(file, segment, start), split_bytes, start)
+    edges = [_Edge(segment.base_offset, start), *edges]
+    ends = [*edges[1:], _Edge(end_offset, segment.size)]
+    return [
+        Split(segment, edge.position, end.position, edge.offset or 0, end.offset)
+        for edge, end in zip(edges, ends, strict=True)
+    ]
+
+
+class _Edge(NamedTuple):
+    """Where a range starts."""
+
+    offset: int | None
+    """No record from there on has a lower offset, and none before it has that one or a higher one."""
+    position: int
+
+
+def _edge(segment: Segment, entry: OffsetIndexEntry) -> _Edge | None:
+    """The start of the batch that an index entry names; None if its head does not say its first offset."""
+    for heads in batch_heads_in(segment.path, entry.position, entry.position + 1, segment.storage):
+        offset = int(heads.base_offset[0])
+        return _Edge(offset, entry.position) if offset >= 0 else None
+    return None
+
+
+def _edges(file: BinaryIO, segment: Segment, start: int) -> Iterator[_Edge]:
+    """The starts of all batches from a position on."""
+    offset = segment.base_offset
+    for head in batch_heads(file, start, segment.size):
+        yield _Edge(offset, head.position)
+        offset = head.last_offset + 1
 
 
 def position_before(segment: Segment, offset: int) -> int:
@@ -93,7 +143,10 @@ def ends_before(segment: Segment, timestamp: int) -> bool:
     return False
 
 
-def _spaced(entries: Iterable[OffsetIndexEntry], split_bytes: int, start: int) -> list[OffsetIndexEntry]:
+_Located = TypeVar("_Located", OffsetIndexEntry, "_Edge")
+
+
+def _spaced(entries: Iterable[_Located], split_bytes: int, start: int) -> list[_Located]:
     """Those that are at least `split_bytes` bytes after the one before."""
     chosen = []
     for entry in entries:
@@ -146,4 +199,4 @@ def narrowed(split: Split, wanted: Wanted) -> list[Split]:
             joined[-1] = (joined[-1][0], end)
         else:
             joined.append((start, end))
-    return [Split(split.segment, start, end) for start, end in joined]
+    return [split._replace(start=start, end=end) for start, end in joined]

@@ -27,9 +27,7 @@ class Wanted(NamedTuple):
         bounds = (self.first_offset, self.end_offset, self.first_timestamp, self.end_timestamp)
         return any(bound is not None for bound in bounds)
 
-    def between(self, first: int, end: int) -> Wanted:
-        """Those of these records that lie between two offsets."""
-        return self._replace(
-            first_offset=max(self.first_offset or 0, first),
-            end_offset=end if self.end_offset is None else min(self.end_offset, end),
-        )
+    def between(self, first: int, end: int | None) -> Wanted:
+        """Those of these records from one offset on, and before another one, if there is one."""
+        ends = [one for one in (self.end_offset, end) if one is not None]
+        return self._replace(first_offset=max(self.first_offset or 0, first), end_offset=min(ends, default=None))

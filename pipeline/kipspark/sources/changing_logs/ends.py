@@ -1,0 +1,68 @@
+"""Where logs end at present, found again quickly as they grow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from kipspark.sources.log_rows import unreadable
+from kipspark.sources.segments import Segment
+from kipspark.sources.splits import position_before
+from kipwire.logs.skimming import Head, batch_head, batch_heads
+
+_AFTER_ALL = 2**63
+
+
+class End(NamedTuple):
+    """Where a log ends, and how far its last segment has been scanned for that."""
+
+    segment: Segment
+    position: int
+    """Where the next batch will start in the segment."""
+    offset: int
+    """The offset of the next record."""
+    last: Head | None
+    """The last batch, if there is one."""
+
+
+def log_end(last: Segment, before: End | None) -> End | None:
+    """The end of a log, from its last segment; None if that is gone again.
+
+    Args:
+        last: the segment.
+        before: where the log ended before, if that is known: the scan goes on there.
+
+    Raises:
+        SourceError: the segment cannot be read.
+    """
+    if before is not None and before.segment == last:
+        return before
+    try:
+        with Path(last.path).open("rb") as file:
+            return (
+                _scanned(file, last, _known(file, last, before))
+                or _scanned(file, last, End(last, position_before(last, _AFTER_ALL), last.base_offset, None))
+                or _scanned(file, last, End(last, 0, last.base_offset, None))
+                or End(last, 0, last.base_offset, None)
+            )
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise unreadable(last, error) from None
+
+
+def _known(file: BinaryIO, last: Segment, before: End | None) -> End | None:
+    """The end as it was before, if it is of the same file, and the last batch was not cut off and replaced."""
+    if before is None or before.last is None or before.segment.inode != last.inode or before.position > last.size:
+        return None
+    return before if batch_head(file, before.last.position) == before.last else None
+
+
+def _scanned(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
+    """The end of a segment, scanned from a place; None if no batch ends there or after it."""
+    if begin is None:
+        return None
+    head = begin.last
+    for found in batch_heads(file, begin.position, last.size):
+        head = found
+    return None if head is None else End(last, head.position + head.size, head.last_offset + 1, head)

@@ -1,0 +1,115 @@
+"""How much of what is unread a batch of a stream takes if it is limited."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+
+from kipspark.sources.changing_logs.ends import End
+from kipspark.sources.changing_logs.places import Place, heads_at, position_at
+from kipspark.sources.segments import Segment
+
+_LEAST_HEADS, _MOST_HEADS = 4, 4096
+"""Heads that are read at once: no file stays open in between, since there may be more folders than files to open."""
+
+
+class Unread:
+    """What a stream has not read of one log, batch by batch."""
+
+    def __init__(self, segments: Sequence[Segment], first: int, end: End, until: int, known: Collection[Place]) -> None:
+        """Find where it starts.
+
+        Args:
+            segments: those of the log, the last one being that of the end.
+            first: the next offset to read.
+            end: where the log ends.
+            until: take no batch from this offset on.
+            known: where the first batch may start.
+        """
+        at = max((number for number, one in enumerate(segments) if one.base_offset <= first), default=0)
+        self._segments = segments[at:]
+        self._end = end
+        self._until = until
+        self.offset = first
+        self.place: Place | None = None
+        self._position = position_at(self._segments[0], first, known)
+        self.size = sum(segment.size for segment in self._segments[:-1]) + end.position - self._position
+        """Bytes up to the end of the log."""
+        self._batches = self._found()
+        self._next: list[tuple[int, int, Place | None]] = []
+
+    @property
+    def next_size(self) -> int | None:
+        """Bytes of the next batch; None if there is none."""
+        if not self._next:
+            self._next = list(islice(self._batches, 1))
+        return self._next[0][1] if self._next else None
+
+    def take(self) -> None:
+        """Take the next batch, whose size has been asked for."""
+        ((self.offset, size, self.place),) = self._next
+        self.size -= size
+        self._next = []
+
+    def take_all(self) -> None:
+        """Take everything, without a look at each batch."""
+        self.offset, self.place = self._until, None
+
+    def _found(self) -> Iterator[tuple[int, int, Place | None]]:
+        """The offset after each batch, its size, and where the next one starts."""
+        position, reached = self._position, self.offset
+        followers: list[Segment | None] = [*self._segments[1:], None]
+        for segment, follower in zip(self._segments, followers, strict=True):
+            end = self._end.position if follower is None else segment.size
+            count = _LEAST_HEADS
+            while True:
+                try:
+                    heads = heads_at(segment, position, end, count)
+                except FileNotFoundError:  # removed or replaced: the next look at the folder finds what there is
+                    return
+                for head in heads:
+                    if head.offset >= self._until:
+                        return
+                    position = head.position + head.size
+                    if head.last_offset < reached:  # it was read from a segment that is just replacing this one
+                        continue
+                    reached = head.last_offset + 1
+                    yield reached, head.size, Place(segment.inode, reached, position)
+                if len(heads) < count:
+                    break
+                count = min(2 * count, _MOST_HEADS)
+            position = 0
+        if reached < self._until:
+            yield self._until, 0, None
+
+
+def share_out(unread: Sequence[Unread], limit: int) -> None:
+    """Take batches of at most so many bytes in all, but one at least.
+
+    Each log gets one batch while that fits, those first that come first; they share what is left by what they have.
+
+    Args:
+        unread: logs; those that have waited longest come first.
+        limit: in bytes.
+    """
+    left = limit
+    if sum(log.size for log in unread) <= limit:
+        for log in unread:
+            log.take_all()
+        return
+    is_first = True
+    for log in unread:
+        size = log.next_size
+        if size is None:
+            continue
+        if size > left and not is_first:
+            break
+        log.take()
+        left -= size
+        is_first = False
+    remaining = sum(log.size for log in unread)
+    for log in unread:
+        share = max(left, 0) * log.size // remaining if remaining else 0
+        while log.next_size is not None and log.next_size <= share:
+            share -= log.next_size
+            log.take()

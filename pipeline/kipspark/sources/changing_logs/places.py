@@ -1,0 +1,56 @@
+"""Where in a segment the batch with an offset starts, found again quickly as a stream goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from kipspark.sources.segments import Segment
+from kipspark.sources.splits import position_before
+from kipwire.logs.skimming import Head, batch_heads
+
+_MOST_HEADS = 4096
+"""Heads that are read at once."""
+
+
+class Place(NamedTuple):
+    """Where the batch with an offset starts, or the next one."""
+
+    inode: int
+    """Of the segment."""
+    offset: int
+    position: int
+
+
+def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> int:
+    """Where the first batch starts that ends at an offset or after it; what is broken there belongs to what follows.
+
+    Args:
+        segment: the segment.
+        offset: the offset.
+        known: where to look first.
+
+    Raises:
+        OSError: the segment cannot be read; a FileNotFoundError if it has been removed.
+    """
+    for place in known:
+        if (place.inode, place.offset) == (segment.inode, offset) and place.position <= segment.size:
+            heads = heads_at(segment, place.position, segment.size, 1)
+            # Else the segment may have been cut off, and written again in other batches.
+            if place.position == segment.size or (heads and heads[0].offset >= offset):
+                return place.position
+    position = position_before(segment, offset)
+    while heads := heads_at(segment, position, segment.size, _MOST_HEADS):
+        for head in heads:
+            if head.last_offset >= offset:
+                return head.position
+            position = head.position + head.size
+    return position
+
+
+def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head]:
+    """So many heads from a position on, less if the segment has no more."""
+    with Path(segment.path).open("rb") as file:
+        return list(islice(batch_heads(file, position, end), count))

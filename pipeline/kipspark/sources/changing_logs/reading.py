@@ -1,0 +1,116 @@
+"""Read a range of a segment, also if the broker replaces or deletes the segment after it was listed.
+
+Compaction replaces segments by new files, in which batches are elsewhere, and which may have the records of several old
+ones. So a range is also known by its offsets: if its file is another one now, what is left of it is looked for again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kipspark.errors import SourceError
+from kipspark.files.stores import is_url
+from kipspark.sources.changing_logs.ends import log_end
+from kipspark.sources.changing_logs.losses import Present, check_is_there
+from kipspark.sources.segments import Segment, find_segments
+from kipspark.sources.splits import Split, planned
+from kipspark.sources.wanted import Wanted
+from kipspark.spark.compute import pc
+
+_MOST_TIMES = 20
+"""How often the segments of a range may be replaced while it is read."""
+
+
+class Level(NamedTuple):
+    """What a row is."""
+
+    schema: pa.Schema
+    """All columns."""
+    read: Callable[[Split, Wanted, pa.Schema], Iterator[pa.RecordBatch]]
+    """Reads a range of a segment that does not change."""
+    last: str
+    """The column with the last offset of a row."""
+
+
+def read_range(split: Split, wanted: Wanted, level: Level, schema: pa.Schema, fails: bool) -> Iterator[pa.RecordBatch]:
+    """The rows of a range, in the order of the log.
+
+    Args:
+        split: the range, as it was when its folder was listed.
+        wanted: which records.
+        level: what a row is.
+        schema: which columns.
+        fails: whether it is an error if records were deleted before they were read.
+
+    Raises:
+        KipwireError: a batch is broken; not if `wanted.permissive`.
+        SourceError: a file cannot be read, or records were deleted before they were read.
+    """
+    # Where reading has come to is known from the rows, so they have that column while they are here.
+    whole = schema if level.last in schema.names else schema.append(level.schema.field(level.last))
+    if split.segment.is_swap:  # it may also have the records of other segments of the list, which are read there
+        wanted = wanted.between(split.first_offset, split.end_offset)
+    todo, replaced = [(split, wanted)], 0
+    while todo:
+        one, of_it = todo.pop(0)
+        reached = yield from _read(one, of_it, level, whole, schema)
+        if reached is None:
+            continue
+        replaced += 1
+        if replaced > _MOST_TIMES:
+            raise SourceError(f"{one.segment.path}: was replaced {_MOST_TIMES} times while it was read; read it again")
+        todo = [*_relocated(one, of_it.between(reached, one.end_offset), fails), *todo]
+
+
+def _read(
+    split: Split, wanted: Wanted, level: Level, whole: pa.Schema, schema: pa.Schema
+) -> Generator[pa.RecordBatch, None, int | None]:
+    """The rows up to where the file was replaced; returns the next offset then, and None at the end of the range."""
+    reached = max(split.first_offset, wanted.first_offset or 0)
+    if _is_replaced(split.segment):
+        return reached
+    rows = level.read(split, wanted, whole)
+    while True:
+        try:
+            some = next(rows, None)
+        except ValueError:  # as all errors of kipwire are
+            if _is_replaced(split.segment) or _is_gone(split.segment):
+                return reached
+            raise
+        if _is_replaced(split.segment):  # `some` may be of both files
+            return reached
+        if some is None:
+            return None
+        last = pc.max(some.column(level.last)).as_py()
+        reached = reached if last is None else max(reached, last + 1)
+        yield pa.RecordBatch.from_arrays([some.column(name) for name in schema.names], schema=schema)
+
+
+def _is_replaced(segment: Segment) -> bool:
+    """Whether the path is that of another file now. A deleted file that is open can still be read."""
+    try:
+        return os.stat(segment.path).st_ino != segment.inode  # noqa: PTH116  as in segments.py
+    except OSError:
+        return False
+
+
+def _is_gone(segment: Segment) -> bool:
+    """Whether the file was deleted; what is in a store is not replaced."""
+    return not is_url(segment.path) and not os.path.exists(segment.path)  # noqa: PTH110  as in segments.py
+
+
+def _relocated(split: Split, left: Wanted, fails: bool) -> list[tuple[Split, Wanted]]:
+    """Where the records of a range that are left are now."""
+    folder = split.segment.folder
+    try:
+        replica = find_segments(folder)
+    except SourceError:
+        replica = []
+    end = log_end(replica[-1], None) if replica else None
+    present = None if end is None else Present(replica[0].base_offset, end.offset)
+    check_is_there(folder, present, left.first_offset or 0, left.end_offset, fails)
+    return [(one, left) for one in planned(replica, left)]
