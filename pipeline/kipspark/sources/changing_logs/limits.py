@@ -63,10 +63,7 @@ class Unread:
             end = self._end.position if follower is None else segment.size
             count = _LEAST_HEADS
             while True:
-                try:
-                    heads = heads_at(segment, position, end, count)
-                except FileNotFoundError:  # removed or replaced: the next look at the folder finds what there is
-                    return
+                heads = heads_at(segment, position, end, count)
                 for head in heads:
                     if head.offset >= self._until:
                         return
