@@ -68,7 +68,7 @@ def wait(process: subprocess.Popen[str], errors: Path, is_done: Callable[[], boo
 
 
 def after(seconds: float) -> Callable[[], bool]:
-    """Whether so many seconds are over."""
+    """A condition that is true after some seconds."""
     until = monotonic() + seconds
     return lambda: monotonic() >= until
 

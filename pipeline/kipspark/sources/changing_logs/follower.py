@@ -170,7 +170,7 @@ class Follower:
         return _Range(start, max(start, end), True) if is_new or start < end else None
 
     def _limited(self, logs: Mapping[str, _Log], ranges: Mapping[str, _Range], limit: int) -> dict[str, int]:
-        """The offsets up to which a batch of so many bytes reads."""
+        """The offsets up to which a limited batch reads."""
         self._turn += 1
         turns = sorted(ranges, key=lambda folder: self._turns.get(folder, 0))
         unread = {

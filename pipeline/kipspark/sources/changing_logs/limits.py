@@ -81,9 +81,9 @@ class Unread:
 
 
 def share_out(unread: Sequence[Unread], limit: int) -> None:
-    """Take batches of at most so many bytes in all, but one at least.
+    """Take batches of at most `limit` bytes in total, but at least one batch.
 
-    Each log gets one batch while that fits, those first that come first; they share what is left by what they have.
+    Each log gets one batch while that fits, in their order; the rest is shared by how much each one has.
 
     Args:
         unread: logs; those that have waited longest come first.
