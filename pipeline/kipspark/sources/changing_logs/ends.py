@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeVar
 
-from kipspark.sources.log_rows import unreadable
+from kipspark.errors import SourceError
+from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import position_before
 from kipwire.logs.skimming import Head, batch_head, batch_heads
 
 _AFTER_ALL = 2**63
+_MOST_TIMES = 20
+_Found = TypeVar("_Found")
 
 
 class End(NamedTuple):
@@ -25,30 +29,42 @@ class End(NamedTuple):
     """The last batch, if there is one."""
 
 
-def log_end(last: Segment, before: End | None) -> End | None:
-    """The end of a log, from its last segment; None if that is gone again.
+def log_end(last: Segment, before: End | None) -> End:
+    """The end of a log, from its last segment.
 
     Args:
         last: the segment.
         before: where the log ended before, if that is known: the scan goes on there.
 
     Raises:
-        SourceError: the segment cannot be read.
+        OSError: the segment cannot be read; a FileNotFoundError if it has been removed.
     """
     if before is not None and before.segment == last:
         return before
-    try:
-        with Path(last.path).open("rb") as file:
-            return (
-                _scanned(file, last, _known(file, last, before))
-                or _scanned(file, last, End(last, position_before(last, _AFTER_ALL), last.base_offset, None))
-                or _scanned(file, last, End(last, 0, last.base_offset, None))
-                or End(last, 0, last.base_offset, None)
-            )
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise unreadable(last, error) from None
+    with Path(last.path).open("rb") as file:
+        return (
+            _scanned(file, last, _known(file, last, before))
+            or _scanned(file, last, End(last, position_before(last, _AFTER_ALL), last.base_offset, None))
+            or _scanned(file, last, End(last, 0, last.base_offset, None))
+            or End(last, 0, last.base_offset, None)
+        )
+
+
+def settled(action: Callable[[], _Found]) -> _Found:
+    """What an action finds that lists folders and looks into files, which brokers may remove or replace in between.
+
+    Raises:
+        SourceError: a file cannot be read, or files never stay for long enough.
+    """
+    name = ""
+    for _ in range(_MOST_TIMES):
+        try:
+            return action()
+        except FileNotFoundError as error:
+            name = path_text(error.filename or "")
+        except OSError as error:
+            raise SourceError(f"{path_text(error.filename or '')}: cannot be read: {error.strerror or error}") from None
+    raise SourceError(f"{name}: was removed or replaced {_MOST_TIMES} times just after it was found; read it again")
 
 
 def _known(file: BinaryIO, last: Segment, before: End | None) -> End | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kipspark.errors import SourceError
 from kipspark.sources.changing_logs.checkpoints import Reached
-from kipspark.sources.changing_logs.ends import End, log_end
+from kipspark.sources.changing_logs.ends import End, log_end, settled
 from kipspark.sources.changing_logs.limits import Unread, share_out
 from kipspark.sources.changing_logs.losses import Present, check_is_there, report_loss
 from kipspark.sources.changing_logs.places import Place, position_at
@@ -74,7 +74,7 @@ class Follower:
 
     def fix_target(self) -> None:
         """Read no further from now on than to the present ends."""
-        self._target = {folder: log.end.offset for folder, log in self._logs().items()}
+        self._target = {folder: log.end.offset for folder, log in settled(self._logs).items()}
 
     def ends(self) -> dict[str, int]:
         """Where the logs ended when they were last looked at."""
@@ -90,6 +90,9 @@ class Follower:
         Raises:
             SourceError: there is nothing to follow yet, a file cannot be read, or a log ends before what was read.
         """
+        return settled(lambda: self._latest(start, limit))
+
+    def _latest(self, start: Reached, limit: int | None) -> Reached:
         logs = self._logs(is_needed=not start.next_offsets)
         ranges = {}
         for folder, log in logs.items():
@@ -112,6 +115,9 @@ class Follower:
         Raises:
             SourceError: a file cannot be read, or records were deleted before they were read.
         """
+        return settled(lambda: self._work(start, end))
+
+    def _work(self, start: Reached, end: Reached) -> list[tuple[Split, Wanted]]:
         logs = self._logs()
         work: list[tuple[Split, Wanted]] = []
         for folder, end_offset in end.next_offsets.items():
@@ -144,9 +150,7 @@ class Follower:
         logs: dict[str, _Log] = {}
         for folder, found in groupby(segments, lambda segment: segment.folder):
             replica = list(found)
-            end = log_end(replica[-1], self._ends.get(folder))
-            if end is not None:
-                logs[folder] = _Log(replica, end)
+            logs[folder] = _Log(replica, log_end(replica[-1], self._ends.get(folder)))
         self._ends = {folder: log.end for folder, log in logs.items()}
         return logs
 
@@ -166,7 +170,7 @@ class Follower:
         return _Range(start, max(start, end), True) if is_new or start < end else None
 
     def _limited(self, logs: Mapping[str, _Log], ranges: Mapping[str, _Range], limit: int) -> dict[str, int]:
-        """The offsets up to which a batch of so many bytes reads."""
+        """The offsets up to which a limited batch reads."""
         self._turn += 1
         turns = sorted(ranges, key=lambda folder: self._turns.get(folder, 0))
         unread = {
@@ -202,11 +206,7 @@ def _splits(
 
     So each byte belongs to one batch of a stream, and what is broken is found once.
     """
-    end_offset = end if next_base is None else min(end, next_base)
-    try:
-        start = position_at(segment, first, known) if segment.base_offset < first else 0
-        if next_base is None or end < next_base:
-            segment = segment._replace(size=position_at(segment, end, known))
-        return cut(segment, split_bytes, start, end_offset)
-    except FileNotFoundError:  # the broker has removed or replaced it; who reads it finds out
-        return [Split(segment, 0, segment.size, segment.base_offset, end_offset)]
+    start = position_at(segment, first, known) if segment.base_offset < first else 0
+    if next_base is None or end < next_base:
+        return cut(segment._replace(size=position_at(segment, end, known)), split_bytes, start, end)
+    return cut(segment, split_bytes, start, next_base)

@@ -63,10 +63,7 @@ class Unread:
             end = self._end.position if follower is None else segment.size
             count = _LEAST_HEADS
             while True:
-                try:
-                    heads = heads_at(segment, position, end, count)
-                except FileNotFoundError:  # removed or replaced: the next look at the folder finds what there is
-                    return
+                heads = heads_at(segment, position, end, count)
                 for head in heads:
                     if head.offset >= self._until:
                         return
@@ -84,9 +81,9 @@ class Unread:
 
 
 def share_out(unread: Sequence[Unread], limit: int) -> None:
-    """Take batches of at most so many bytes in all, but one at least.
+    """Take batches of at most `limit` bytes in total, but at least one batch.
 
-    Each log gets one batch while that fits, those first that come first; they share what is left by what they have.
+    Each log gets one batch while that fits, in their order; the rest is shared by how much each one has.
 
     Args:
         unread: logs; those that have waited longest come first.

@@ -51,6 +51,6 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
 
 
 def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head]:
-    """So many heads from a position on, less if the segment has no more."""
+    """At most `count` heads from a position on."""
     with Path(segment.path).open("rb") as file:
         return list(islice(batch_heads(file, position, end), count))

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kipspark.errors import SourceError
 from kipspark.files.stores import is_url
-from kipspark.sources.changing_logs.ends import log_end
+from kipspark.sources.changing_logs.ends import log_end, settled
 from kipspark.sources.changing_logs.losses import Present, check_is_there
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import Split, planned
@@ -105,12 +105,15 @@ def _is_gone(segment: Segment) -> bool:
 
 def _relocated(split: Split, left: Wanted, fails: bool) -> list[tuple[Split, Wanted]]:
     """Where the records of a range that are left are now."""
-    folder = split.segment.folder
+    replica, present = settled(lambda: _present(split.segment.folder))
+    check_is_there(split.segment.folder, present, left.first_offset or 0, left.end_offset, fails)
+    return [(one, left) for one in planned(replica, left)]
+
+
+def _present(folder: str) -> tuple[list[Segment], Present | None]:
+    """The segments of a folder, and the offsets that they have; None if there are none."""
     try:
         replica = find_segments(folder)
     except SourceError:
-        replica = []
-    end = log_end(replica[-1], None) if replica else None
-    present = None if end is None else Present(replica[0].base_offset, end.offset)
-    check_is_there(folder, present, left.first_offset or 0, left.end_offset, fails)
-    return [(one, left) for one in planned(replica, left)]
+        return [], None
+    return replica, Present(replica[0].base_offset, log_end(replica[-1], None).offset)
