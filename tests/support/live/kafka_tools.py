@@ -19,7 +19,7 @@ def lag_by_kafka(address: str) -> dict[tuple[str, ...], tuple[int, int, int]]:
     Rows without a committed offset are left out. A negative lag, of a group ahead of the end, is 0.
     """
     name = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
-    found = {}
+    found: dict[tuple[str, ...], tuple[int, int, int]] = {}
     for line in tool(name, "--bootstrap-server", address, "--describe", "--all-groups").splitlines():
         group, topic, partition, offset, end, lag = [*line.split(), *[""] * 6][:6]
         if partition.isdigit() and offset.isdigit():
