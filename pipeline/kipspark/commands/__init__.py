@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 
-from kipspark.commands import captures, conform, connector, metadata, offsets, transactions
+from kipspark.commands import captures, compaction, conform, connector, metadata, offsets, transactions
 from kipspark.commands.app import app
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipwire import KipwireError
 from kipwire.tools.terminal import ERR
 
-__all__ = ["app", "captures", "conform", "connector", "main", "metadata", "offsets", "transactions"]
+__all__ = ["app", "captures", "compaction", "conform", "connector", "main", "metadata", "offsets", "transactions"]
 
 
 def main() -> None:
