@@ -5,13 +5,25 @@ from __future__ import annotations
 import logging
 import sys
 
-from kipspark.commands import captures, conform, connector, metadata, offsets
+from kipspark.commands import captures, compaction, conform, connector, metadata, offsets, share, tiered, transactions
 from kipspark.commands.app import app
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipwire import KipwireError
 from kipwire.tools.terminal import ERR
 
-__all__ = ["app", "captures", "conform", "connector", "main", "metadata", "offsets"]
+__all__ = [
+    "app",
+    "captures",
+    "compaction",
+    "conform",
+    "connector",
+    "main",
+    "metadata",
+    "offsets",
+    "share",
+    "tiered",
+    "transactions",
+]
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Files as tables: log segments, snapshots, captured frames. Only the `_source` modules use Spark."""
+"""Files as tables: log segments, snapshots, captured frames, files next to segments. Only the sources use Spark."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from pyspark.sql import SparkSession
 
 from kipspark.sources.frames_source import KafkaFramesSource
 from kipspark.sources.log_source import KafkaLogSource
+from kipspark.sources.partition_files.source import KafkaPartitionFilesSource
 from kipspark.sources.snapshot_source import KafkaSnapshotSource
 
 
 def register(spark: SparkSession) -> None:
-    """Register the formats `kafka_log`, `kafka_snapshot` and `kafka_frames` in a session."""
+    """Register the formats `kafka_log`, `kafka_snapshot`, `kafka_partition_files` and `kafka_frames` in a session."""
     spark.dataSource.register(KafkaLogSource)
     spark.dataSource.register(KafkaSnapshotSource)
+    spark.dataSource.register(KafkaPartitionFilesSource)
     spark.dataSource.register(KafkaFramesSource)

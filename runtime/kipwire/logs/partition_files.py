@@ -190,6 +190,8 @@ def partition_offsets(text: str) -> list[PartitionOffset]:
 
 def _checkpoint(text: str, what: str, fields: int) -> Iterator[list[str]]:
     """The lines of a checkpoint, split; the first line is its version, the second the number of the others."""
+    if not text:  # as brokers make the file, before they have anything to write into it
+        return
     lines = text.splitlines()
     for number, meaning in enumerate(("a version", "a number of lines"), 1):
         if len(lines) < number or not _is_number(lines[number - 1]):

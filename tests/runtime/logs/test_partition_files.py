@@ -130,10 +130,15 @@ def test_a_transaction_index_of_another_version_is_refused() -> None:
         list(aborted_transactions(io.BytesIO(b"\0\7" + bytes(32))))
 
 
+def test_a_checkpoint_into_which_nothing_was_written_yet_is_empty() -> None:
+    assert leader_epochs("") == []
+    assert partition_offsets("") == []
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "line 1: expected a version, found the end"),
+        ("\n", "line 1: expected a version, found ''"),
         ("x\n1\n", "line 1: expected a version, found 'x'"),
         ("1\n0\n", "line 1: the version is 1; only 0 is known"),
         ("0\n", "line 2: expected a number of lines, found the end"),

@@ -1,0 +1,1 @@
+"""The files of brokers next to segments as tables: indexes, producer snapshots, checkpoints; and a list of segments."""

@@ -1,0 +1,99 @@
+"""Find the files of one kind in log folders, and read them as Arrow batches, without Spark."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Collection, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from kipspark.errors import SourceError
+from kipspark.sources.partition_files.kinds import Kind, PartitionFile, Row
+from kipwire import KipwireError
+from kipwire.logs.names import partition_of
+
+_ROWS = 16384
+"""The most rows of a batch."""
+_HIGHEST_OFFSET = 2**63 - 1
+
+
+def find_files(
+    kind: Kind, root: str, topics: Collection[str] = (), partitions: Collection[int] = ()
+) -> list[PartitionFile]:
+    """The files of a kind at a path, in the order of their paths.
+
+    Args:
+        kind: of file.
+        root: a broker's log folder, a folder above one, the folder of a partition, or one such file. Files of a whole
+            broker are also found above the folder of a partition.
+        topics: only those of these topics; all if empty. Files of a whole broker are all found.
+        partitions: only those of partitions with these numbers; all if empty.
+
+    Raises:
+        SourceError: the path does not exist.
+    """
+    path = Path(root)
+    if not path.exists():
+        raise SourceError(f"{path}: there is no such file or folder")
+    if path.is_file():
+        paths = [path] if any(path.match(pattern) for pattern in kind.patterns) else []
+    elif kind.is_of_broker and partition_of(path.absolute().name) is not None:
+        paths = [path.absolute().parent / name for name in kind.patterns if (path.absolute().parent / name).exists()]
+    else:
+        paths = [file for pattern in kind.patterns for file in path.rglob(pattern)]
+    found = [file for one in paths if (file := _file(kind, one.absolute())) is not None]
+    return sorted(
+        file
+        for file in found
+        if kind.is_of_broker
+        or ((not topics or file.topic in topics) and (not partitions or file.partition in partitions))
+    )
+
+
+def _file(kind: Kind, path: Path) -> PartitionFile | None:
+    number = int(path.stem) if kind.number else None
+    of_folder = partition_of(path.parent.name)
+    if (of_folder is None and not kind.is_of_broker) or (number or 0) > _HIGHEST_OFFSET:
+        return None
+    try:
+        status = path.stat()
+    except FileNotFoundError:  # the broker has just removed it
+        return None
+    if not stat.S_ISREG(status.st_mode):  # such as a pipe, on which a read would block
+        return None
+    topic, partition = of_folder or (None, None)
+    return PartitionFile(str(path), topic, partition, number, status.st_size)
+
+
+def read_file(kind: Kind, file: PartitionFile, permissive: bool) -> Iterator[pa.RecordBatch]:
+    """The entries of a file as rows of the kind's schema.
+
+    Args:
+        kind: of file.
+        file: it; if the broker has removed it since, it has no entries.
+        permissive: whether what is wrong with the file is a row with the error, after those of the entries before it.
+
+    Raises:
+        SourceError: the file cannot be read, or is damaged.
+    """
+    rows = _rows(kind, file, permissive)
+    schema = kind.schema()
+    while some := list(islice(rows, _ROWS)):
+        columns = zip(*some, strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _rows(kind: Kind, file: PartitionFile, permissive: bool) -> Iterator[Row]:
+    try:
+        for entry in kind.entries(file):
+            yield kind.row(file, entry)
+    except FileNotFoundError:
+        return
+    except (OSError, KipwireError, ValueError) as error:
+        what = f"cannot be read: {error.strerror or error}" if isinstance(error, OSError) else str(error)
+        if not permissive:
+            raise SourceError(f"{file.path}: {what}") from None
+        yield kind.row(file, None, what)

@@ -1,0 +1,101 @@
+"""`kafka_partition_files`: indexes, producer snapshots and checkpoints of brokers as a Spark data source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from kipspark.errors import SourceError
+from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
+from kipspark.sources.partition_files.kinds import KINDS, PartitionFile
+from kipspark.sources.partition_files.reading import find_files, read_file
+from kipspark.spark.compute import pc
+from kipspark.spark.types import struct_type
+
+OPTIONS = ("kind", "topics", "partitions", "mode")
+_FILES_OF_TASK = 256
+"""A task costs as much as reading some hundred of these files, most of which are small."""
+
+
+class KafkaPartitionFilesSource(DataSource):
+    """`spark.read.format("kafka_partition_files").option("kind", KIND).load(PATH)`; docs/spark.md has the options."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name to pass to `format`."""
+        return "kafka_partition_files"
+
+    def schema(self) -> StructType:
+        """The columns of the kind."""
+        return struct_type(KINDS[_kind(self._options())].schema())
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of the files that are there at present."""
+        options = self._options()
+        return _Reader(
+            _Request(
+                options.path(),
+                _kind(options),
+                options.texts("topics"),
+                options.numbers("partitions"),
+                options.one_of("mode", MODES, FAILFAST) == PERMISSIVE,
+            )
+        )
+
+    def _options(self) -> Options:
+        return Options(self.name(), self.options, OPTIONS)
+
+
+def _kind(options: Options) -> str:
+    if not options.text("kind"):
+        raise SourceError(f"kafka_partition_files needs the option kind, which is one of {', '.join(KINDS)}")
+    return options.one_of("kind", tuple(KINDS), "")
+
+
+class _Request(NamedTuple):
+    """What the options say."""
+
+    path: str
+    kind: str
+    topics: tuple[str, ...]
+    partitions: tuple[int, ...]
+    permissive: bool
+
+
+class _Task(InputPartition):
+    """What one Spark task reads."""
+
+    def __init__(self, files: list[PartitionFile]) -> None:
+        super().__init__(None)
+        self.files = files
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, request: _Request) -> None:
+        self.request = request
+
+    def partitions(self) -> Sequence[InputPartition]:
+        request = self.request
+        files = find_files(KINDS[request.kind], request.path, request.topics, request.partitions)
+        return [_Task(files[at : at + _FILES_OF_TASK]) for at in range(0, len(files), _FILES_OF_TASK)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if not isinstance(partition, _Task):  # it is None: there is no such file
+            return
+        kind = KINDS[self.request.kind]
+        for file in partition.files:
+            for batch in read_file(kind, file, self.request.permissive):
+                yield self._wanted(batch) if kind.is_of_broker else batch
+
+    def _wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of wanted partitions; a row with an error, whose partition is not known, is always wanted."""
+        for name, wanted in (("topic", self.request.topics), ("partition", self.request.partitions)):
+            if wanted:
+                column = batch.column(name)
+                is_wanted = pc.is_in(column, pa.array(wanted, column.type))
+                batch = batch.filter(pc.or_(is_wanted, pc.is_valid(batch.column("error"))))
+        return batch

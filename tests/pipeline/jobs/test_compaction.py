@@ -1,0 +1,112 @@
+"""How much of compacted topics is dead, on Spark, from logs that are made for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from struct import pack
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kipspark import JobError
+from kipspark.job_reports.compaction import compaction_report
+from kipwire.records import Record, write_batch
+from tests.support.subjects.broker_logs import NOW, marker, table, write_log
+from tests.support.subjects.spark_tables import SEGMENTS
+
+# All of them in one process, where they share a session.
+pytestmark = [
+    pytest.mark.same_without_kernel("what tasks do with codecs is tested without Spark, in test_spark_sources"),
+    pytest.mark.xdist_group("spark"),
+    # py4j and Spark leave sockets and files to be collected, and pandas has deprecated what Spark still uses.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def keyed(offset: int, pairs: list[tuple[str | None, str | None]], producer: int | None = None) -> bytes:
+    some = [
+        Record(
+            offset=offset + at,
+            timestamp=NOW,
+            key=key.encode() if key else None,
+            value=value.encode() if value else None,
+        )
+        for at, (key, value) in enumerate(pairs)
+    ]
+    if producer is None:
+        return write_batch(some, compression="gzip")
+    return write_batch(some, producer_id=producer, producer_epoch=0, base_sequence=offset, is_transactional=True)
+
+
+def write_compacted(logs: Path, checkpoint: str) -> None:
+    """A log folder of a broker, with what its cleaner has written of how far it has come."""
+    folder = logs / "stock-0"
+    write_log(folder, keyed(0, [("a", "11"), ("b", "22"), ("a", "333"), (None, "x")]))
+    # The transaction of 7 was aborted, so that its records make nothing dead.
+    write_log(folder, keyed(4, [("b", "4444")], producer=7), marker(5, 7, 1), keyed(6, [("c", None)]), base=4)
+    (folder / f"{4:020}.txnindex").write_bytes(pack(">hqqqq", 0, 7, 4, 5, 6))
+    write_log(folder, keyed(7, [("a", "5"), ("d", "66")]), base=7)
+    write_log(folder, keyed(9, [("b", "7")], producer=8), keyed(10, [("d", "8")]), base=9)  # not decided yet
+    lines = [checkpoint] if checkpoint else []
+    (logs / "cleaner-offset-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines, ""]))
+    write_log(logs / "plain-0", keyed(0, [("a", "1"), ("a", "2")]))
+
+
+def test_dead_is_what_a_later_record_replaces_and_dirty_what_the_cleaner_would_take(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    checkpoints = {
+        "cleaned": "stock 0 4",
+        "new": "",
+        "later": "stock 0 99",  # after the end, so that the cleaner begins anew
+        "within": "stock 0 5",  # it counts a segment in which it has stopped as clean and as dirty
+        "done": "stock 0 9",
+    }
+    for name, checkpoint in checkpoints.items():
+        write_compacted(tmp_path / name, checkpoint)
+    report = compaction_report(spark, tmp_path, ["stock"])
+    keys = ("base_offset", "records", "bytes", "dead_records", "dead_bytes", "aborted_records", "tombstones")
+    segments = table(report, "segments")
+    assert {row["topic"] for row in segments} == {"stock"}
+    for name in checkpoints:
+        of_replica = [row for row in segments if row["folder"] == str(tmp_path / name / "stock-0")]
+        assert sorted(tuple(row[key] for key in keys) for row in of_replica) == [
+            (0, 4, 11, 3, 8, 0, 0),  # both of a, and the one without a key
+            (4, 2, 6, 1, 5, 1, 1),
+            (7, 2, 5, 0, 0, 0, 0),
+            (9, 2, 4, 0, 0, 0, 0),
+        ]
+    replicas = {Path(row["folder"]).parent.name: row for row in table(report, "partitions")}
+    assert {name: row["cleaned_to"] for name, row in replicas.items()} == {
+        name: int(text.split()[-1]) if text else None for name, text in checkpoints.items()
+    }
+    whole = replicas["cleaned"]
+    assert (whole["segments"], whole["records"], whole["dead_records"], whole["tombstones"]) == (4, 10, 4, 1)
+    assert whole["dead_percent"] == pytest.approx(100 * 13 / 26)
+    size = {int(file.stem): file.stat().st_size for file in (tmp_path / "new" / "stock-0").glob("*.log")}
+    dirty = size[4] + size[7]
+    assert {name: row["dirty_ratio"] for name, row in replicas.items()} == {
+        "cleaned": pytest.approx(dirty / (size[0] + dirty)),
+        "new": 1.0,
+        "later": 1.0,
+        "within": pytest.approx(dirty / (size[0] + size[4] + dirty)),
+        "done": 0.0,
+    }
+
+
+def test_compacted_topics_are_those_of_the_metadata_log_and_of_brokers(spark: SparkSession) -> None:
+    found = {row["topic"] for row in table(compaction_report(spark, SEGMENTS, []), "partitions")}
+    assert found == {"__consumer_offsets", "__transaction_state", "__share_group_state", "compacted"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "wrong"),
+    [(["orders"], "--topics: there is no 'orders' in "), ([], "no topic is known to be compacted; name some with")],
+)
+def test_topics_that_are_not_there_are_named(
+    spark: SparkSession, tmp_path: Path, wanted: list[str], wrong: str
+) -> None:
+    write_compacted(tmp_path, "")
+    with pytest.raises(JobError, match=wrong):
+        compaction_report(spark, tmp_path, wanted)
