@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-build fuzz-native lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-projection bench-proxy \
-	demo docs broker broker-stop test-broker test-cluster lock wheels clean
+	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -44,7 +44,7 @@ test: setup  ## Run the tests, on all cores; with the compiled kernel where it i
 
 test-pure: setup  ## Run the tests whose result may differ without the compiled kernel
 	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_NATIVE=0 $(BIN)/pytest \
-		-m 'not maven and not broker and not cluster and not same_without_kernel'
+		-m 'not maven and not broker and not cluster and not spark_releases and not same_without_kernel'
 
 broker:  ## Start a Kafka broker on loopback, for tests; its data goes to build/broker, its jars to the user's cache
 	@bash scripts/broker/broker.sh start
@@ -58,6 +58,9 @@ test-broker: setup  ## Run the pipeline against a broker that is started for it,
 
 test-cluster: setup  ## Run the pipeline on a cluster and a Spark Connect server whose workers only have its wheel
 	@JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m cluster -n 0
+
+test-spark-releases: setup  ## Run a few tests of the pipeline with each older Spark that is supported, installed into build/
+	@JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m spark_releases -n 0
 
 fuzz-build: setup  ## Build what fuzz-native runs: the kernel with AddressSanitizer, and packages of its own
 	@VENV=$(VENV) CC="$(CC)" bash scripts/fuzz.sh build
@@ -98,7 +101,8 @@ bench-dump: setup  ## kipgen dump beside kafka-dump-log on a gigabyte of log: ti
 	@bash scripts/maven.sh
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.dumped
 
-bench-spark: setup  ## The pipeline beside from_avro and plain UDFs, and a gigabyte of log segments
+bench-spark: setup  ## The pipeline beside from_avro, plain UDFs and Kafka's tool, a gigabyte of log, and the job offsets
+	@bash scripts/maven.sh
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.spark
 
 bench-columns: setup  ## Times of decoding to Arrow columns and back, beside rows

@@ -55,8 +55,14 @@ def fields_of(selection: Selection, cls: type[Message]) -> tuple[str, ...] | Non
     """Those of the chosen fields that one version has."""
     if selection.fields is None:
         return None
+    return _fields_of(selection.fields, cls)  # type: ignore[arg-type]  # classes are hashable
+
+
+@lru_cache
+def _fields_of(fields: tuple[str, ...], cls: type[Message]) -> tuple[str, ...]:
+    """Kept, since each of Spark's batches asks for them."""
     whole = pa.struct(list(columns.schema(cls)))
-    return tuple(path for path in selection.fields if _has(whole, path.split(".")))
+    return tuple(path for path in fields if _has(whole, path.split(".")))
 
 
 def spark_able(type_: pa.DataType) -> pa.DataType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kipspark.errors import JobError
 from kipwire import Message
@@ -31,8 +32,14 @@ class Selection:
             JobError: the message is retired.
             UnsupportedVersionError: it does not have the message, or not in that version.
         """
-        found = registry_of(self.package)
-        versions = found.versions(self.message) if self.version is None else (self.version,)
-        if not versions:
-            raise JobError(f"{self.message} is retired: {self.package} has no version of it")
-        return tuple(found.message(self.message, version) for version in sorted(versions, reverse=True))
+        return _classes(self)
+
+
+@lru_cache
+def _classes(selection: Selection) -> tuple[type[Message], ...]:
+    """The classes of a selection; kept, since each of Spark's batches asks for them."""
+    found = registry_of(selection.package)
+    versions = found.versions(selection.message) if selection.version is None else (selection.version,)
+    if not versions:
+        raise JobError(f"{selection.message} is retired: {selection.package} has no version of it")
+    return tuple(found.message(selection.message, version) for version in sorted(versions, reverse=True))

@@ -31,6 +31,7 @@ pytestmark = [
 # Sources.
 
 
+@pytest.mark.every_spark
 def test_every_record_of_a_log_folder_is_a_row(log: DataFrame) -> None:
     expected = {
         (path.parent.name, record.offset): (record.key, record.value, record.headers, batch.compression)
@@ -128,6 +129,7 @@ def test_a_broken_batch_stops_reading_or_is_reported(spark: SparkSession, tmp_pa
     assert "crc" in found[1]["error"]
 
 
+@pytest.mark.every_spark
 def test_a_stream_goes_on_where_it_stopped_and_survives_compaction(spark: SparkSession, tmp_path: Path) -> None:
     place, out = tmp_path / "logs" / "t-0", tmp_path / "out"
     place.mkdir(parents=True)
@@ -229,6 +231,7 @@ def test_captured_packets_are_the_same_traffic(
 # Column functions.
 
 
+@pytest.mark.every_spark
 def test_from_message_reads_versions_from_the_bytes_and_to_message_writes_them(
     spark: SparkSession, log: DataFrame
 ) -> None:
@@ -302,6 +305,7 @@ def test_fields_choose_what_is_built(spark: SparkSession, frames: DataFrame) -> 
         }
 
 
+@pytest.mark.every_spark
 def test_permissive_keeps_all_good_messages_and_explains_each_broken_one(spark: SparkSession) -> None:
     random = Random(1)
     count, step = 20_000, 100
@@ -328,6 +332,7 @@ def test_permissive_keeps_all_good_messages_and_explains_each_broken_one(spark: 
         frame.select(kipspark.from_message("data", "OffsetCommitValue")).collect()
 
 
+@pytest.mark.every_spark
 def test_with_message_gives_what_the_column_functions_give(spark: SparkSession, log: DataFrame) -> None:
     some = log.where("topic = '__consumer_offsets' and not is_control").select("timestamp", "offset", "key", "value")
     arguments: dict[str, Any] = {"mode": "PERMISSIVE", "fields": ["offset", "metadata"]}  # most are not commits

@@ -50,6 +50,7 @@ def tables(report: Report) -> dict[str, list[dict[str, Any]]]:
 # Jobs.
 
 
+@pytest.mark.every_spark
 def test_lag_is_the_end_of_the_partition_at_the_time_of_the_commit(log: DataFrame, batches: DataFrame) -> None:
     latest = {
         (row["group"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])

@@ -44,6 +44,7 @@ def same(sql: SparkSession, query: str, table: str, column: object) -> None:
     assert rows(found) == rows(expected)
 
 
+@pytest.mark.every_spark
 def test_the_functions_give_what_those_of_python_give(sql: SparkSession) -> None:
     types = {"types": ["OffsetCommit"], "mode": "PERMISSIVE"}
     same(
@@ -67,6 +68,7 @@ def test_the_functions_give_what_those_of_python_give(sql: SparkSession) -> None
     )
 
 
+@pytest.mark.every_spark
 def test_what_was_read_can_be_written(sql: SparkSession) -> None:
     query = """
         select m, to_message(m, 'OffsetCommitValue') stored, to_message(m, 'OffsetCommitValue', 3) body

@@ -130,6 +130,15 @@ def test_strict_decoding_names_the_first_broken_message() -> None:
         decode_strictly(Selection(KAFKA, "OffsetCommitValue"), pa.array([good, good[:5], b"", good]))
 
 
+def test_only_the_first_batch_looks_for_the_classes_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    selection = Selection(KAFKA, "OffsetCommitValue", fields=("offset", "metadata"))
+    data = pa.array([b"\0\3" + OffsetCommitValue(offset=1).encode()])
+    first = decode_strictly(selection, data)
+    monkeypatch.setattr("kipspark.messages.selection.registry_of", None)
+    monkeypatch.setattr("kipspark.messages.all_versions.columns", None)
+    assert decode_strictly(selection, data) == first
+
+
 def test_an_answer_to_an_unknown_version_of_api_versions_is_read_in_version_0() -> None:
     answer = bytes.fromhex("0023 00000001 0012 0000 0005")  # a broker's own bytes
     of_3 = kafka_messages.message("ApiVersionsResponse", 3)

@@ -1,0 +1,106 @@
+"""The tests marked `every_spark` on each series of Spark that is supported, in environments of its own.
+
+`make test-spark-releases`. The series that requirements-dev.lock has is tested by all tests of the pipeline.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+
+from kipspark.spark import java
+from tests.support.places import ROOT
+
+pytestmark = [pytest.mark.xdist_group("spark_releases")]
+
+RELEASES = ("4.0.5", "4.1.4", "4.2.1")
+"""The last of each series except that of the lock."""
+NEEDED = ("--editable", f"{ROOT}[spark,generator,testing]", "pytest", "pytest-xdist")
+"""What the environments have besides Spark."""
+TESTS = "tests/pipeline/jobs"
+"""Where the tests are that run on every Spark."""
+NO_NETWORK = "error sending request"
+"""What uv says if it cannot reach the package index."""
+LOCK = ROOT / "requirements-dev.lock"
+
+
+@contextmanager
+def constraints(folder: Path) -> Iterator[Path]:
+    """The lock without the lines that choose a Spark, as a file."""
+    file = folder / "constraints.txt"
+    kept = [line for line in LOCK.read_text().splitlines() if not line.startswith("pyspark==")]
+    file.write_text("\n".join(kept))
+    yield file
+    file.unlink()
+
+
+def environment(release: str) -> Path:
+    """A virtual environment with a release of Spark and kipwire; made once, and kept in build/.
+
+    Where the package index cannot be reached, the test is skipped, except in CI.
+    """
+    needs = crc32((ROOT / "pyproject.toml").read_bytes() + LOCK.read_bytes() + repr(NEEDED).encode())
+    folder = ROOT / "build" / "spark-releases" / f"{release}-{sys.version_info.minor}-{needs:08x}"
+    if (folder / ".ready").exists():
+        return folder
+    for old in folder.parent.glob(f"{release}-{sys.version_info.minor}-*"):
+        shutil.rmtree(old)
+    uv = [sys.executable, "-m", "uv"]
+    subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)], check=True, timeout=60)
+    with constraints(folder) as file:
+        install = [*uv, "pip", "install", "--quiet", "--python", str(folder), "--constraint", str(file)]
+        install += [f"pyspark=={release}", *NEEDED]
+        done = subprocess.run(install, capture_output=True, text=True, timeout=900, check=False)
+    if done.returncode:
+        if NO_NETWORK in done.stderr and not os.environ.get("CI"):
+            cause = done.stderr.strip().splitlines()[-1].strip()
+            pytest.skip(f"Spark {release} cannot be installed without a network: {cause}")
+        pytest.fail(f"Spark {release} cannot be installed: {done.stderr[-3000:]}")
+    (folder / ".ready").touch()
+    return folder
+
+
+def chosen_tests() -> int:
+    """How many tests are marked, by their sources."""
+    return sum(
+        len(re.findall(r"^@pytest\.mark\.every_spark$", path.read_text(), re.MULTILINE))
+        for path in (ROOT / TESTS).glob("test_*.py")
+    )
+
+
+@pytest.mark.spark_releases
+@pytest.mark.parametrize("release", RELEASES)
+def test_sources_functions_sql_and_a_job_work_on_every_supported_spark(release: str) -> None:
+    java.use_java()
+    python = environment(release) / "bin" / "python"
+    found = subprocess.run(
+        [python, "-c", "import pyspark; print(pyspark.__version__)"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == release
+    command = [str(python), "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-m", "every_spark", TESTS]
+    # A Python worker has ten seconds to start, in which it cannot compile all that it imports.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, cwd=ROOT, env=kept, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    summary = done.stdout.strip().splitlines()[-1]
+    assert re.search(rf"\b{chosen_tests()} passed\b", summary), summary
+    assert "skipped" not in summary
+
+
+@pytest.mark.same_without_kernel("only texts are read")
+def test_every_supported_series_of_spark_is_tested() -> None:
+    locked = re.search(r"^pyspark==(\d+)\.(\d+)", LOCK.read_text(), re.MULTILINE)
+    assert locked is not None
+    oldest = re.search(r'"pyspark>=(\d+)\.(\d+),', (ROOT / "pyproject.toml").read_text())
+    assert oldest is not None and oldest[1] == locked[1]
+    series = [f"{locked[1]}.{minor}" for minor in range(int(oldest[2]), int(locked[2]))]
+    assert [release.rpartition(".")[0] for release in RELEASES] == series
