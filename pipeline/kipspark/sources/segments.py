@@ -46,35 +46,48 @@ def find_segments(
     path = Path(root)
     if not path.exists():
         raise SourceError(f"{path}: there is no such file or folder")
-    found = [segment for segment in map(_segment, _files(path)) if segment is not None]
-    if not found:
+    chosen: list[Segment] = []
+    is_any = False
+    for folder, named in _files(path):
+        of_folder = partition_of(os.path.basename(folder))  # noqa: PTH119  called for many; see Segment.folder
+        if of_folder is None:
+            continue
+        is_wanted = (not topics or of_folder[0] in topics) and (not partitions or of_folder[1] in partitions)
+        if is_any and not is_wanted:
+            continue
+        for base_offset, file in named:
+            size = _size(file)
+            if size is not None:
+                is_any = True
+                if is_wanted:
+                    chosen.append(Segment(file, *of_folder, base_offset, size))
+    if not is_any:
         raise SourceError(
             f"{path}: no log segments; expected files such as orders-0/00000000000000000000.log, named as brokers "
             "name them"
         )
-    chosen = [
-        segment
-        for segment in found
-        if (not topics or segment.topic in topics) and (not partitions or segment.partition in partitions)
-    ]
     return sorted(chosen, key=lambda segment: (segment.folder, segment.base_offset))
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path) -> Iterator[tuple[str, list[tuple[int, str]]]]:
+    """Each folder at a path, and the files in it that are named like segments, with their base offsets.
+
+    Links to folders are not followed, so that no folder is read twice; folders that may not be read are left out.
+    """
+    root = str(path.absolute())
     if path.is_file():
-        yield path
-    else:
-        yield from path.rglob("*.log")
+        base_offset = base_offset_of(path.name)
+        yield os.path.dirname(root), [] if base_offset is None else [(base_offset, root)]  # noqa: PTH120
+        return
+    for folder, _, names in os.walk(root):
+        named = [(base_offset_of(name), name) for name in names if name.endswith(".log")]
+        yield folder, [(base, os.path.join(folder, name)) for base, name in named if base is not None]  # noqa: PTH118
 
 
-def _segment(path: Path) -> Segment | None:
-    of_folder, base_offset = partition_of(path.absolute().parent.name), base_offset_of(path.name)
-    if of_folder is None or base_offset is None:
-        return None
+def _size(file: str) -> int | None:
+    """The bytes of a segment; None if it is not a file."""
     try:
-        status = path.stat()
+        status = os.stat(file)  # noqa: PTH116
     except FileNotFoundError:  # the broker has just removed it
         return None
-    if not stat.S_ISREG(status.st_mode):  # such as a pipe, on which a read would block
-        return None
-    return Segment(str(path.absolute()), *of_folder, base_offset, status.st_size)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None  # on a pipe a read would block
