@@ -14,10 +14,10 @@ from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import Part, parts, read_frames
 from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, FrameFilter
 from kipspark.sources.options import Options
-from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
+from kipspark.sources.packet_captures import PacketCapture, read_packet_frames, shared
 from kipspark.spark.types import struct_type
 
-OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes")
+OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes", "packetTasks")
 
 DEFAULT_SPLIT_BYTES = 4 * 1024 * 1024
 """The default number of bytes of an index for one task, which is about 20,000 frames."""
@@ -48,6 +48,7 @@ class KafkaFramesSource(DataSource):
                 FrameFilter(options.numbers("apiKeys"), directions, options.texts("clientIds")),
                 options.ports("ports"),
                 options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
+                options.number("packetTasks", 1) or 1,
             )
         )
 
@@ -59,6 +60,7 @@ class _Request(NamedTuple):
     chosen: FrameFilter
     ports: tuple[int, ...]
     split_bytes: int
+    packet_tasks: int
 
 
 class _Task(InputPartition):
@@ -76,7 +78,8 @@ class _FramesReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         found = find_captures(self.request.path)
         ranges = [part for index in found.indexes for part in parts(index, self.request.split_bytes)]
-        return [*map(_Task, ranges), *map(_Task, found.packets)]
+        shares = [share for capture in found.packets for share in shared(capture, self.request.packet_tasks)]
+        return [*map(_Task, ranges), *map(_Task, shares)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, _Task):

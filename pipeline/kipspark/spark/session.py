@@ -25,6 +25,8 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _CONNECT_PORT = 15002
 """The default port of a Spark Connect server."""
 _SECONDS_TO_ANSWER = 10
+_BYTES_OF_BATCH = 16 * 1024 * 1024
+"""The most bytes that are sent to a Python worker at once, as the sources send them."""
 _MASTER = re.compile(
     r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[ *\d+ *, *\d+ *, *\d+ *\]|spark://[^:,]+:\d+(,[^:,]+:\d+)*|k8s://.+|yarn"
 )
@@ -34,6 +36,20 @@ _MASTER = re.compile(
 def is_submitted() -> bool:
     """Whether spark-submit has started this program."""
     return _SUBMITTED in os.environ
+
+
+_MASTER_CORES = re.compile(r"local(?:\[(?P<cores>\*|\d+).*\])?")
+_CORES_OF_CLUSTER = 8
+"""The number of tasks at once that is assumed of a cluster, which does not say it."""
+
+
+def tasks_at_once(spark: SparkSession) -> int:
+    """About how many tasks a session runs at the same time."""
+    local = _MASTER_CORES.fullmatch(spark.conf.get("spark.master", None) or "")
+    if local is None:
+        return _CORES_OF_CLUSTER
+    cores = local["cores"] or "1"
+    return (os.cpu_count() or 1) if cores == "*" else int(cores)
 
 
 FOR_FEW_ROWS = {
@@ -83,6 +99,8 @@ def open_session(
             # Replanning after each step takes more than half of the time of a job on one machine's data.
             .config("spark.sql.adaptive.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
+            # Spark counts rows: ten thousand frames may be a gigabyte.
+            .config("spark.sql.execution.arrow.maxBytesPerBatch", str(_BYTES_OF_BATCH))
             .config("spark.log.level", "OFF")  # the command prints errors itself
             .config("spark.jars", jars)
             .config(map=dict(settings))
