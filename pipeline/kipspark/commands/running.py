@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -11,6 +13,7 @@ from kipspark.report.console import show
 from kipspark.report.outputs import check_empty, check_file, write_file, write_tables
 from kipspark.report.page import page
 from kipspark.report.report import FirstRows, Report, Table, first_rows
+from kipspark.spark.progress import progress_line
 from kipspark.spark.session import FOR_FEW_ROWS, open_session
 from kipwire.tools.terminal import OUT, table_console
 
@@ -62,20 +65,35 @@ def run(
         check_file(html)
     spark = open_session(master, remote, jars, FOR_FEW_ROWS if data is not None and _is_small(data) else {})
     try:
-        return deliver(report_of(spark), out, html)
+        waiting = partial(progress_line, spark)
+        with waiting():
+            report = report_of(spark)
+        return deliver(report, out, html, waiting)
     finally:
         spark.stop()
 
 
-def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
+def deliver(
+    report: Report,
+    out: Path | None,
+    html: Path | None,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> bool:
     """Print a report, write its tables and page if wanted, and return whether any table has rows.
 
     If a page is written, which has all tables, only the first table is printed.
+
+    Args:
+        report: of a job.
+        out: as the option.
+        html: as the option.
+        waiting: around everything that waits for Spark, and around nothing that prints.
     """
     tables: list[FirstRows] = []
 
     def rows_of(table: Table) -> FirstRows:
-        return first_rows(table, table.shown if html is None else _ROWS_OF_PAGE)
+        with waiting():
+            return first_rows(table, table.shown if html is None else _ROWS_OF_PAGE)
 
     def computed(wanted: Iterable[Table]) -> Iterator[FirstRows]:
         for table in wanted:
@@ -85,10 +103,13 @@ def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
     show(table_console(), report, computed(report.tables if html is None else report.tables[:1]))
     tables += map(rows_of, report.tables[len(tables) :])
     if out is not None:  # before the page, so that a chart that fails does not lose them
-        write_tables(out, report.tables)
+        with waiting():
+            write_tables(out, report.tables)
         OUT.print(f"\nTables: {out}")
     if html is not None:
-        text = page(report, tables, [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts])
+        with waiting():
+            charts = [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts]
+        text = page(report, tables, charts)
         write_file(html, text)
         OUT.print(f"\nPage: {html}")
     return any(shown.rows for shown in tables)
