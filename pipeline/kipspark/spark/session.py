@@ -52,6 +52,9 @@ def tasks_at_once(spark: SparkSession) -> int:
     return (os.cpu_count() or 1) if cores == "*" else int(cores)
 
 
+_OF_LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of the JVM that only makes the command line of the next one."""
+
 FOR_FEW_ROWS = {
     # A session of seconds ends before what the optimizing compilers of Java and Spark make has paid off.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -91,6 +94,9 @@ def open_session(
         use_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the first python3 on PATH
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        # With this Python Spark looks for packages that register sources; a second is saved if it does not find one.
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", "no-python")
+        os.environ.setdefault("SPARK_LAUNCHER_OPTS", _OF_LAUNCHER)
         configured = (
             builder.master(master or "local[*]")
             .config("spark.ui.enabled", "false")
