@@ -16,6 +16,11 @@ _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILI
 _OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
 """The text before the reason why a task failed in Java."""
 
+_TASK = re.compile(r"Lost task (\d+)\.\d+ in stage (\d+)\.\d+")
+"""Where a task failed."""
+_NO_MEMORY = re.compile(r"^(?:[\w.]+\.)?_?(?:Array|Arrow)?MemoryError\b", re.MULTILINE)
+"""The line of a traceback of a Python worker for which there was no memory."""
+
 _MEMORY = "SPARK_DRIVER_MEMORY"
 """The environment variable by which Spark chooses the memory of a JVM that it starts."""
 _DEFAULT_MEMORY = "1g"
@@ -40,15 +45,24 @@ def reason(error: BaseException) -> str:
 def _advice(text: str) -> str:
     """What to do about an error that a setting can prevent; empty for all others."""
     if re.search(r"OutOfMemoryError|GC overhead limit|Not enough memory|CANNOT_ACQUIRE_MEMORY|UNABLE_TO_ACQUIRE", text):
-        return f"Spark is out of memory; {_more_memory()}"
+        return f"Spark is out of memory{_place(text)}; {_more_memory()}"
     if "No space left on device" in text:
-        return "no space is left on the device; set SPARK_LOCAL_DIRS to a folder for Spark's temporary files on another"
+        where = "set SPARK_LOCAL_DIRS to a folder for Spark's temporary files on another"
+        return f"no space is left on the device{_place(text)}; {where}"
+    fewer = "use fewer at the same time with --master 'local[1]', or a machine with more memory"
     if "Python worker exited unexpectedly" in text:
-        fewer = "use fewer at the same time with --master 'local[1]', or a machine with more memory"
-        return f"a Python worker of Spark was killed, as it is if the system is out of memory; {fewer}"
+        return f"a Python worker of Spark was killed{_place(text)}, as it is if the system is out of memory; {fewer}"
+    if _NO_MEMORY.search(text):
+        return f"a Python worker of Spark is out of memory{_place(text)}; {fewer}"
     if "Too many open files" in text:
-        return "too many files are open; raise the limit with ulimit -n 65536"
+        return f"too many files are open{_place(text)}; raise the limit with ulimit -n 65536"
     return ""
+
+
+def _place(text: str) -> str:
+    """Where it happened, to follow what happened; empty if it was not in a task."""
+    task = _TASK.search(text)
+    return "" if task is None else f" in task {task[1]} of stage {task[2]}"
 
 
 def _more_memory() -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -15,6 +17,7 @@ from kipspark.report.metrics import STDOUT, exposition
 from kipspark.report.outputs import check_file, check_tables, write_file, write_tables
 from kipspark.report.page import page
 from kipspark.report.report import FirstRows, Report, Table, first_rows
+from kipspark.spark.progress import progress_line
 from kipspark.spark.session import FOR_FEW_ROWS, open_session
 from kipwire.tools.terminal import ERR, OUT, table_console
 
@@ -73,7 +76,10 @@ def run(
         check_file(Path(metrics), "--metrics")
     spark = open_session(master, remote, jars, FOR_FEW_ROWS if data is not None and _is_small(data) else {})
     try:
-        return deliver(report_of(spark), out, html, table_format, metrics)
+        waiting = partial(progress_line, spark)
+        with waiting():
+            report = report_of(spark)
+        return deliver(report, out, html, table_format, metrics, waiting)
     finally:
         spark.stop()
 
@@ -84,16 +90,26 @@ def deliver(
     html: Path | None,
     table_format: Format = Format.PARQUET,
     metrics: str | None = None,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> bool:
     """Print a report, write its tables, page and metrics if wanted, and return whether any table it computed has rows.
 
     If a page is written, which has all tables, only the first table is printed. If the metrics go to standard output,
     nothing else does.
+
+    Args:
+        report: of a job.
+        out: as the option.
+        html: as the option.
+        table_format: as the option.
+        metrics: as the option.
+        waiting: around everything that waits for Spark, and around nothing that prints.
     """
     tables: list[FirstRows] = []
 
     def rows_of(table: Table) -> FirstRows:
-        return first_rows(table, table.shown if html is None else _ROWS_OF_PAGE)
+        with waiting():
+            return first_rows(table, table.shown if html is None else _ROWS_OF_PAGE)
 
     def computed(wanted: Iterable[Table]) -> Iterator[FirstRows]:
         for table in wanted:
@@ -108,10 +124,13 @@ def deliver(
     if metrics is not None:
         write_metrics(metrics, report)
     if out is not None:  # before the page, so that a chart that fails does not lose them
-        write_tables(out, report.tables, table_format)
+        with waiting():
+            write_tables(out, report.tables, table_format)
         said.print(f"\nTables: {out}")
     if html is not None:
-        text = page(report, tables, [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts])
+        with waiting():
+            charts = [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts]
+        text = page(report, tables, charts)
         write_file(html, text)
         said.print(f"\nPage: {html}")
     return any(shown.rows for shown in tables)

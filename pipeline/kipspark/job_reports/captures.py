@@ -10,6 +10,7 @@ from pyspark.sql import functions as sf
 from kipspark.jobs import encodings, traffic
 from kipspark.report import charts
 from kipspark.report.report import Chart, Report, Table
+from kipspark.spark.session import tasks_at_once
 
 
 def traffic_report(spark: SparkSession, path: str | Path, ports: str = "") -> Report:
@@ -95,4 +96,5 @@ def encodings_report(spark: SparkSession, path: str | Path, ports: str = "") -> 
 
 
 def _frames(spark: SparkSession, path: str | Path, ports: str) -> DataFrame:
-    return spark.read.format("kafka_frames").option("ports", ports).load(str(path))
+    tasks = str(tasks_at_once(spark))
+    return spark.read.format("kafka_frames").options(ports=ports, packetTasks=tasks).load(str(path))

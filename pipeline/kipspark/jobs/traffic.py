@@ -6,7 +6,7 @@ Rows of `kafka_frames` in.
 from __future__ import annotations
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from kipspark.jobs.inspection import FOUND_SCHEMA, INSPECTED, inspect_frames
@@ -130,14 +130,26 @@ def errors(found: DataFrame) -> DataFrame:
     )
 
 
+def few_values(milliseconds: Column) -> Column:
+    """Latencies to four digits, and to microseconds at most, so that there are not many different ones.
+
+    There are 10,000 below 10 ms, and 9,000 more up to each power of ten until 10 s. An exact percentile keeps a count
+    of each different value in memory, and a large capture has millions.
+    """
+    steps = sf.when(milliseconds < 10, 1000).when(milliseconds < 100, 100).when(milliseconds < 1000, 10)
+    coarse = steps.when(milliseconds < 10_000, 1).otherwise(0.1)
+    return sf.round(milliseconds * coarse) / coarse
+
+
 def _summed(paired: DataFrame, *by: str) -> DataFrame:
+    latency = few_values(sf.col("latency_ms"))
     return paired.groupBy(*by).agg(
         sf.count(sf.lit(1)).alias("requests"),
         sf.count("latency_ms").alias("responses"),
         sf.sum("request_bytes").alias("request_bytes"),
         sf.sum("response_bytes").alias("response_bytes"),
-        sf.percentile("latency_ms", 0.5).alias("latency_ms_median"),
-        sf.percentile("latency_ms", 0.99).alias("latency_ms_99"),
+        sf.percentile(latency, 0.5).alias("latency_ms_median"),
+        sf.percentile(latency, 0.99).alias("latency_ms_99"),
         sf.max("latency_ms").alias("latency_ms_highest"),
         sf.count(sf.when(sf.size("error_codes") > 0, 1)).alias("with_errors"),
     )

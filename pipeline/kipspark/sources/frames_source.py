@@ -15,10 +15,10 @@ from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import Part, parts, read_frames
 from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, FrameFilter
 from kipspark.sources.options import Options
-from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
+from kipspark.sources.packet_captures import PacketCapture, read_packet_frames, shared
 from kipspark.spark.types import struct_type
 
-OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes")
+OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes", "packetTasks")
 
 DEFAULT_SPLIT_BYTES = 4 * 1024 * 1024
 """The default number of bytes of an index for one task, which is about 20,000 frames."""
@@ -50,6 +50,7 @@ class KafkaFramesSource(DataSource):
                 FrameFilter(options.numbers("apiKeys"), directions, options.texts("clientIds")),
                 options.ports("ports"),
                 options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
+                options.number("packetTasks", 1) or 1,
             )
         )
 
@@ -62,6 +63,7 @@ class _Request(NamedTuple):
     chosen: FrameFilter
     ports: tuple[int, ...]
     split_bytes: int
+    packet_tasks: int
 
 
 class _Task(InputPartition):
@@ -80,7 +82,8 @@ class _FramesReader(DataSourceReader):
         request = self.request
         found = find_captures(request.path, request.storage)
         ranges = [part for index in found.indexes for part in parts(index, request.split_bytes, request.storage)]
-        return [*map(_Task, ranges), *map(_Task, found.packets)]
+        shares = [share for capture in found.packets for share in shared(capture, request.packet_tasks)]
+        return [*map(_Task, ranges), *map(_Task, shares)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, _Task):

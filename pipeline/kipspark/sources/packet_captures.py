@@ -9,23 +9,39 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kipspark.errors import SourceError
-from kipspark.files.access import file_at
+from kipspark.files.access import file_at, size_of
 from kipspark.files.stores import HERE, Storage
 from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
 from kipspark.sources.paths import path_text
 from kipwire.captures import CaptureError
-from kipwire.packets.capture import find_frames
+from kipwire.packets.capture import WHOLE, Share, find_frames, find_share
 from kipwire.packets.conversation import Found
+
+_NUMBERS = 10_000_000
+"""More than the frames that are found with one packet: what waits for it has at most some MiB."""
+
+_BYTES_OF_TASK = 32 * 1024 * 1024
+"""A capture has a task for as many bytes: reading packets takes a tenth of the time that their connections take."""
 
 
 class PacketCapture(NamedTuple):
-    """Packet files that are one capture; one task reads them, since a connection may span all of them."""
+    """Packet files that are one capture, since a connection may span all of them; or some connections of it."""
 
     name: str
     """The file, or the folder of the files."""
     files: tuple[str, ...]
     storage: Storage = HERE
     """How to reach the store that they are in, if their paths are URLs."""
+    share: Share = WHOLE
+
+
+def shared(capture: PacketCapture, most: int) -> list[PacketCapture]:
+    """A capture as at most `most` shares of about equal work, fewer if it is small."""
+    if most == 1:
+        return [capture]
+    size = sum(size_of(file, capture.storage) for file in capture.files)
+    count = max(1, min(most, size // _BYTES_OF_TASK))
+    return [capture._replace(share=Share(number, count)) for number in range(count)] if count > 1 else [capture]
 
 
 class Numbered(NamedTuple):
@@ -38,6 +54,9 @@ class Numbered(NamedTuple):
 def numbered_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterator[Numbered]:
     """The content of a capture, in order; frames are numbered from 0 on, incomplete ones too.
 
+    A share of a capture has numbers in the order of the whole, but with gaps, since it does not know how many frames
+    other connections have: the number of the packet, times 10,000,000, and then that of the frame.
+
     Args:
         capture: the files.
         ports: the brokers' ports; empty if they are not known.
@@ -45,9 +64,17 @@ def numbered_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iter
     Raises:
         SourceError: a file cannot be opened, or is neither pcap nor pcapng.
     """
+    files = [file_at(file, capture.storage) for file in capture.files]
     numbers = count()
     try:
-        for found in find_frames([file_at(file, capture.storage) for file in capture.files], ports):
+        if capture.share == WHOLE:
+            for found in find_frames(files, ports):
+                yield Numbered(None if found.request is None else next(numbers), found)
+            return
+        reached = -1
+        for place, found in find_share(files, ports, capture.share):
+            if place != reached:
+                reached, numbers = place, count(place * _NUMBERS)
             yield Numbered(None if found.request is None else next(numbers), found)
     except CaptureError as error:
         raise SourceError(str(error)) from None

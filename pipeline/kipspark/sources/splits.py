@@ -110,6 +110,8 @@ def _edges(file: BinaryIO, segment: Segment, start: int) -> Iterator[_Edge]:
 
 def position_before(segment: Segment, offset: int) -> int:
     """Where to start reading for the records from an offset on: where some batch before them starts, or 0."""
+    if offset <= segment.base_offset:  # the usual case: not even the index is opened
+        return 0
     before = None
     for entry in _index(segment):
         if entry.offset > offset:

@@ -25,6 +25,8 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _CONNECT_PORT = 15002
 """The default port of a Spark Connect server."""
 _SECONDS_TO_ANSWER = 10
+_BYTES_OF_BATCH = 16 * 1024 * 1024
+"""The most bytes that are sent to a Python worker at once, as the sources send them."""
 _MASTER = re.compile(
     r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[ *\d+ *, *\d+ *, *\d+ *\]|spark://[^:,]+:\d+(,[^:,]+:\d+)*|k8s://.+|yarn"
 )
@@ -35,6 +37,23 @@ def is_submitted() -> bool:
     """Whether spark-submit has started this program."""
     return _SUBMITTED in os.environ
 
+
+_MASTER_CORES = re.compile(r"local(?:\[(?P<cores>\*|\d+).*\])?")
+_CORES_OF_CLUSTER = 8
+"""The number of tasks at once that is assumed of a cluster, which does not say it."""
+
+
+def tasks_at_once(spark: SparkSession) -> int:
+    """About how many tasks a session runs at the same time."""
+    local = _MASTER_CORES.fullmatch(spark.conf.get("spark.master", None) or "")
+    if local is None:
+        return _CORES_OF_CLUSTER
+    cores = local["cores"] or "1"
+    return (os.cpu_count() or 1) if cores == "*" else int(cores)
+
+
+_OF_LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of the JVM that only makes the command line of the next one."""
 
 FOR_FEW_ROWS = {
     # A session of seconds ends before what the optimizing compilers of Java and Spark make has paid off.
@@ -75,6 +94,9 @@ def open_session(
         use_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the first python3 on PATH
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        # With this Python Spark looks for packages that register sources; a second is saved if it does not find one.
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", "no-python")
+        os.environ.setdefault("SPARK_LAUNCHER_OPTS", _OF_LAUNCHER)
         configured = (
             builder.master(master or "local[*]")
             .config("spark.ui.enabled", "false")
@@ -83,6 +105,8 @@ def open_session(
             # Replanning after each step takes more than half of the time of a job on one machine's data.
             .config("spark.sql.adaptive.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
+            # Spark counts rows: ten thousand frames may be a gigabyte.
+            .config("spark.sql.execution.arrow.maxBytesPerBatch", str(_BYTES_OF_BATCH))
             .config("spark.log.level", "OFF")  # the command prints errors itself
             .config("spark.jars", jars)
             .config(map=dict(settings))

@@ -138,6 +138,13 @@ _LOST = "Job aborted due to stage failure: Lost task 0.0 in stage 1.0 (TID 1) (h
         ),
         (PySparkException(f"{_LOST}Python worker exited unexpectedly (crashed)\n\tat a"), "--master 'local[1]'"),
         (PySparkException(f"{_LOST}java.io.IOException: Too many open files\n\tat a"), "ulimit -n"),
+        (PySparkException(f"{_LOST}org.a.PythonException: Traceback:\n  File x\nMemoryError\n\tat a"), "'local[1]'"),
+        (
+            PySparkException(f"{_LOST}a.PythonException: T:\nnumpy.core._exceptions._ArrayMemoryError: Unable\n\tat a"),
+            "a Python worker of Spark is out of memory in task 0 of stage 1; ",
+        ),
+        (PySparkException(f"{_LOST}java.lang.OutOfMemoryError: Java heap"), "out of memory in task 0 of stage 1; "),
+        (PySparkException(f"{_LOST}java.io.IOException: Too many open files"), "are open in task 0 of stage 1; "),
         (PySparkException(f"{_LOST}java.io.IOException: odd\n\tat a"), "odd"),
         (
             PySparkException(

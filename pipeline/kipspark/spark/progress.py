@@ -1,0 +1,128 @@
+"""How far Spark is, as one line on a terminal that is rewritten while it works."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from shutil import get_terminal_size
+from threading import Event, Thread
+from typing import Any, NamedTuple, TextIO
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from kipspark.reasons import SPARK_ERRORS
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+"""What takes less has no line at all."""
+_ERASE = "\r\x1b[K"
+_MIB = 2**20
+
+
+class Stage(NamedTuple):
+    """A step of a job."""
+
+    number: int
+    tasks: int
+    tasks_done: int
+    bytes_read: int = 0
+    """0 if it is not known."""
+
+
+def progress_text(stages: Iterable[Stage], running: int) -> str:
+    """What is said of stages at work, such as `stage 4: 12 of 64 tasks done, 2 running`; empty if there are none."""
+    known = sorted(stages)
+    if not known:
+        return ""
+    names = ("stage " if len(known) == 1 else "stages ") + ", ".join(str(stage.number) for stage in known)
+    tasks = f"{sum(stage.tasks_done for stage in known):,} of {sum(stage.tasks for stage in known):,} tasks done"
+    size = sum(stage.bytes_read for stage in known)
+    read = f", {size / _MIB:,.0f} MiB read" if size >= _MIB else ""
+    return f"{names}: {tasks}, {running:,} running{read}"
+
+
+@contextmanager
+def progress_line(spark: SparkSession, terminal: TextIO | None = None) -> Iterator[None]:
+    """Show how far Spark is until the end of the block, if standard error is a terminal; then nothing is left of it."""
+    line = _Line(terminal or sys.stderr)
+    if not line.is_shown:
+        yield
+        return
+    with line, _followed_by_server(spark, line) if _is_remote(spark) else _followed(spark, line):
+        yield
+
+
+class _Line:
+    """The line of a terminal that is rewritten."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+        self.is_shown = terminal.isatty() and os.environ.get("TERM") != "dumb"
+        self._is_there = False
+
+    def __enter__(self) -> _Line:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.say("")
+
+    def say(self, text: str) -> None:
+        if text or self._is_there:
+            # A line as wide as the terminal would begin another one, which could not be taken back.
+            self._terminal.write(_ERASE + text[: get_terminal_size().columns - 1])
+            self._terminal.flush()
+            self._is_there = bool(text)
+
+
+def _is_remote(spark: SparkSession) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+@contextmanager
+def _followed(spark: SparkSession, line: _Line) -> Iterator[None]:
+    """Ask Spark in this process, from time to time, how far it is."""
+    tracker = spark.sparkContext.statusTracker()
+    ended = Event()
+
+    def look() -> None:
+        # A JVM that has ended is reported by what waits for its answer.
+        with suppress(*SPARK_ERRORS, OSError):
+            while not ended.wait(_SECONDS_BETWEEN_LOOKS):
+                infos = [info for number in tracker.getActiveStageIds() if (info := tracker.getStageInfo(number))]
+                stages = [Stage(info.stageId, info.numTasks, info.numCompletedTasks) for info in infos]
+                if not ended.is_set():
+                    line.say(progress_text(stages, sum(info.numActiveTasks for info in infos)))
+
+    looking = Thread(target=look, name="kipspark-progress", daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        looking.join(2 * _SECONDS_BETWEEN_LOOKS)
+
+
+@contextmanager
+def _followed_by_server(spark: SparkSession, line: _Line) -> Iterator[None]:
+    """Let a Spark Connect server say how far it is, as it does while a client waits."""
+
+    def said(stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+        known = (
+            Stage(one.stage_id, one.num_tasks, one.num_completed_tasks, one.num_bytes_read)
+            for one in stages or ()
+            if not one.done
+        )
+        line.say("" if done else progress_text(known, inflight_tasks))
+
+    client: Any = spark  # its type asks for a class where a function does
+    try:
+        client.registerProgressHandler(said)
+    except (PySparkException, AttributeError):  # an older client cannot
+        yield
+        return
+    try:
+        yield
+    finally:
+        client.removeProgressHandler(said)
