@@ -18,6 +18,7 @@ from kipspark.job_reports.metadata import nothing_of
 from kipspark.report.formats import Format
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.options import Options
+from kipspark.sources.partition_files.reading import NOT_IN_STORES
 from kipspark.sources.segments import find_segments
 
 
@@ -63,6 +64,17 @@ def logs(path: str | None, remote: str | None, topic: str = "") -> str:
     if path is not None and remote is None and not find_segments(path, [topic] if topic else []):
         raise nothing_of(path)
     return path or str(samples.segments())
+
+
+def folders_of_brokers(path: str | None, remote: str | None) -> str:
+    """As `logs`, for jobs that also read the files beside segments.
+
+    Raises:
+        JobError: the path is a URL.
+    """
+    if path is not None and is_url(path):
+        raise JobError(f"{path}: {NOT_IN_STORES}")
+    return logs(path, remote)
 
 
 def captures(path: str | None, ports: str, remote: str | None) -> str:

@@ -5,15 +5,21 @@ from __future__ import annotations
 from functools import partial
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, logs
+from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, TableFormat, logs
 from kipspark.commands.running import run
 from kipspark.job_reports.share import share_report
+from kipspark.report.formats import Format
 
 
 @app.command()
 def share(
-    path: LogFolder = None, out: Out = None, html: Html = None, master: Master = None, remote: Remote = None
+    path: LogFolder = None,
+    out: Out = None,
+    table_format: TableFormat = Format.PARQUET,
+    html: Html = None,
+    master: Master = None,
+    remote: Remote = None,
 ) -> None:
     """Where share groups are, and what was delivered after their start offsets, from log folders."""
     found = logs(path, remote)
-    run(partial(share_report, path=found), out, html, master, remote, data=found)
+    run(partial(share_report, path=found), out, html, master, remote, data=found, table_format=table_format)

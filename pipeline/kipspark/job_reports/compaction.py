@@ -14,7 +14,7 @@ from kipspark.jobs.replicas import without_copies
 from kipspark.report.report import Report, Table
 
 
-def compaction_report(spark: SparkSession, path: Path, wanted: Sequence[str]) -> Report:
+def compaction_report(spark: SparkSession, path: str | Path, wanted: Sequence[str]) -> Report:
     """How much of compacted topics is dead, from the log folders of brokers.
 
     Args:
@@ -73,7 +73,7 @@ def compaction_report(spark: SparkSession, path: Path, wanted: Sequence[str]) ->
     )
 
 
-def check_topics(path: Path, wanted: Collection[str], there: Collection[str]) -> None:
+def check_topics(path: str | Path, wanted: Collection[str], there: Collection[str]) -> None:
     """Check that there are the topics that are wanted.
 
     Raises:
@@ -84,7 +84,7 @@ def check_topics(path: Path, wanted: Collection[str], there: Collection[str]) ->
             raise JobError(f"--topics: there is no {topic!r} in {path}")
 
 
-def _compacted(spark: SparkSession, path: Path) -> set[str]:
+def _compacted(spark: SparkSession, path: str | Path) -> set[str]:
     """The topics that the metadata log says are compacted."""
     log = without_copies(
         spark.read.format("kafka_log").options(topics=metadata.TOPIC, includeControl="true").load(str(path))

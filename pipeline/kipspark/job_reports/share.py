@@ -13,7 +13,7 @@ from kipspark.report.report import Report, Table
 _OF_ENDS = ("topic", "partition", "last_offset")
 
 
-def share_report(spark: SparkSession, path: Path) -> Report:
+def share_report(spark: SparkSession, path: str | Path) -> Report:
     """Where share groups are, from the log folders of brokers."""
 
     def log(*topics: str) -> DataFrame:

@@ -11,7 +11,7 @@ from kipspark.jobs import tiered
 from kipspark.report.report import Report, Table
 
 
-def tiered_report(spark: SparkSession, path: Path) -> Report:
+def tiered_report(spark: SparkSession, path: str | Path) -> Report:
     """What is in tiered storage, from the log folders of brokers."""
     log = spark.read.format("kafka_log").options(topics=tiered.TOPIC, includeControl="true").load(str(path))
     decoded = tiered.records(log).persist()

@@ -12,7 +12,7 @@ from kipspark.jobs.metadata import TOPIC as METADATA
 from kipspark.report.report import Report, Table
 
 
-def transactions_report(spark: SparkSession, path: Path) -> Report:
+def transactions_report(spark: SparkSession, path: str | Path) -> Report:
     """Transactions of coordinators and of partitions, from the log folders of brokers."""
     topic = spark.read.format("kafka_log").options(topics=transaction_state.TOPIC)
     coordinated = transaction_state.transactions(topic.load(str(path))).persist()

@@ -10,12 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from kipspark.errors import SourceError
+from kipspark.files.stores import is_url
 from kipspark.sources.partition_files.kinds import Kind, PartitionFile, Row
 from kipwire import KipwireError
 from kipwire.logs.names import partition_of
 
 _ROWS = 16384
 """The most rows of a batch."""
+NOT_IN_STORES = "files beside segments are read in the folders of brokers, not in stores; give a folder of this machine"
 _HIGHEST_OFFSET = 2**63 - 1
 
 
@@ -32,8 +34,10 @@ def find_files(
         partitions: only those of partitions with these numbers; all if empty.
 
     Raises:
-        SourceError: the path does not exist.
+        SourceError: the path does not exist, or is a URL.
     """
+    if is_url(root):
+        raise SourceError(f"{root}: {NOT_IN_STORES}")
     path = Path(root)
     if not path.exists():
         raise SourceError(f"{path}: there is no such file or folder")
