@@ -29,6 +29,7 @@ ORDER = (
     "advise",
     "drift",
     "spark",
+    "spark-where",
     "native",
     "strictness",
     "json",

@@ -57,7 +57,8 @@ app.command("traffic", help="Clients, APIs, versions, sizes, latencies and error
 @app.command()
 def extract(
     path: Annotated[
-        str, typer.Argument(help="A tcpdump file (pcap, pcapng), or a folder of such files.", parser=place)
+        str,
+        typer.Argument(help="A tcpdump file (pcap, pcapng), or a folder of such files, or its URL.", parser=place),
     ],
     out: Annotated[Path, typer.Option(help="New folder for the frames; it must not exist yet.")],
     ports: Ports = "",

@@ -12,19 +12,24 @@ class ReadableFile(Protocol):
     @property
     def name(self) -> str:
         """The last part of its path."""
+        ...
 
     @property
     def parent(self) -> Self:
         """The folder that it is in."""
+        ...
 
     def __truediv__(self, name: str, /) -> Self:
         """What has that name in this folder."""
+        ...
 
     def exists(self) -> bool:
         """Whether it exists."""
+        ...
 
     def is_file(self) -> bool:
         """Whether it exists and is a regular file."""
+        ...
 
     def open(self, mode: Literal["rb"], /) -> BufferedReader:
         """Open it to read bytes.
@@ -32,3 +37,4 @@ class ReadableFile(Protocol):
         Raises:
             OSError: it cannot be opened.
         """
+        ...
