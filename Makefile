@@ -101,7 +101,8 @@ bench-dump: setup  ## kipgen dump beside kafka-dump-log on a gigabyte of log: ti
 	@bash scripts/maven.sh
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.dumped
 
-bench-spark: setup  ## The pipeline beside from_avro and plain UDFs, and a gigabyte of log segments
+bench-spark: setup  ## The pipeline beside from_avro, plain UDFs and Kafka's tool, a gigabyte of log, and the job offsets
+	@bash scripts/maven.sh
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.spark
 
 bench-columns: setup  ## Times of decoding to Arrow columns and back, beside rows

@@ -102,9 +102,15 @@ def our_command(path: Path, subject: Subject) -> list[str]:
     return [str(Path(sys.executable).parent / "kipgen"), "dump", str(path), *subject.ours]
 
 
-def kafka_command(path: Path, subject: Subject, jars: str) -> list[str]:
+def kafka_jars() -> str:
+    """The folder of Kafka's jars, which are fetched once."""
+    broker = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "jars"]
+    return subprocess.run(broker, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def kafka_command(path: Path, options: tuple[str, ...], jars: str) -> list[str]:
     java = f"{os.environ['JAVA_HOME']}/bin/java" if os.environ.get("JAVA_HOME") else "java"
-    tool = ["-cp", f"{jars}/*", "org.apache.kafka.tools.DumpLogSegments", "--files", str(path), *subject.kafkas]
+    tool = ["-cp", f"{jars}/*", "org.apache.kafka.tools.DumpLogSegments", "--files", str(path), *options]
     return [java, *JVM, *tool]
 
 
@@ -133,7 +139,11 @@ def check(folder: Path, subject: Subject, jars: str) -> None:
     segment = make_segment(folder, subject.partitions, SMALL)
     marks: dict[str, tuple[Callable[[Path, Subject], list[str]], bytes, bytes]] = {
         "kipgen": (our_command, b"offset=", b"  offset="),
-        "kafka-dump-log": (lambda path, subject: kafka_command(path, subject, jars), b"baseOffset: ", b"| offset: "),
+        "kafka-dump-log": (
+            lambda path, subject: kafka_command(path, subject.kafkas, jars),
+            b"baseOffset: ",
+            b"| offset: ",
+        ),
     }
     for name, (command, of_batch, of_record) in marks.items():
         lines = subprocess.run(command(segment.path, subject), stdout=subprocess.PIPE, check=True).stdout.splitlines()
@@ -148,7 +158,7 @@ def measure(subject: Subject, segment: Segment, jars: str, rounds: int) -> tuple
     for number in range(rounds):
         print(f"{subject.name}, round {number + 1} ...", file=sys.stderr)
         ours.append(run(our_command(segment.path, subject)))
-        kafkas.append(run(kafka_command(segment.path, subject, jars)))
+        kafkas.append(run(kafka_command(segment.path, subject.kafkas, jars)))
     us, them = (Run(*map(median, zip(*runs, strict=True))) for runs in (ours, kafkas))
     ratio = them.seconds / us.seconds
     shown = segment.records if subject.ours else segment.batches
@@ -179,8 +189,7 @@ def main() -> int:
     parser.add_argument("--mib", type=int, default=1024, help="size of the segment in MiB (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=1, help="runs of each program (default: %(default)s)")
     options = parser.parse_args()
-    broker = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "jars"]
-    jars = subprocess.run(broker, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    jars = kafka_jars()
     rows = []
     try:
         with tempfile.TemporaryDirectory() as made:

@@ -1,89 +1,107 @@
 """Measure the pipeline on Spark.
 
-    python -m benchmarks.spark [--rows 1000000] [--rounds 3] [--only messages|logs|broken]
+    python -m benchmarks.spark [--rows 1000000] [--rounds 3] [--offsets-gib 1] [--only SECTION]
 
 Queries write to `noop`: all columns are made and thrown away. Processor time is that of the JVM and of all Python
 workers together; the ratios compare it, since other load on the machine hardly affects it. The tables go to the
-terminal and, if nothing was left out, to benchmarks/RESULTS-spark.md.
+terminal and, unless only one section is measured, to benchmarks/RESULTS-spark.md, after each section. Data is kept in
+build/bench-spark.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import subprocess
 import sys
-import tempfile
+import time
 import warnings
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
 
 from pyspark.sql import SparkSession
 
-from benchmarks.reporting.report import Table, machine, markdown, show
-from benchmarks.spark import methods
-from benchmarks.spark.broken import WrongRowsError, measure_broken
-from benchmarks.spark.clock import Cost, cost_of
-from benchmarks.spark.logs import measure_batches, measure_choices, measure_logs, measure_memory
-from benchmarks.spark.messages import COMMIT, KINDS, METADATA, Kind, write_kind
+from benchmarks.peers import WrongBytesError
+from benchmarks.reporting.report import Machine, Table, machine, markdown, show
+from benchmarks.spark.broken import measure_broken
+from benchmarks.spark.comparison import compare_commits, compare_metadata
+from benchmarks.spark.dumps import measure_dumps
+from benchmarks.spark.logs import measure_batches, measure_choices, measure_memory, measure_records
+from benchmarks.spark.messages import COMMIT, METADATA
+from benchmarks.spark.offsets import measure_offsets
+from benchmarks.spark.progress import Progress
+from benchmarks.spark.section import Findings, Run, Section, WrongRowsError
 from benchmarks.targets import Verdict
 from kipspark.sources import register
 from kipspark.spark.java import use_java
 from kipwire import native
 
-RESULTS = Path(__file__).parent.parent / "RESULTS-spark.md"
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "RESULTS-spark.md"
+DATA = ROOT / "build" / "bench-spark"
+SCRATCH = DATA / "scratch"
 AVRO = "4.1.1"
 """The newest spark-avro available when this was written; it also works on Spark 4.3."""
-FEW = 20_000
-"""Rows for warming up, and for comparing values."""
+SLOW_ROWS = 250_000
+SECTIONS: dict[str, tuple[str, Section]] = {
+    "commits": (COMMIT.title, compare_commits),
+    "metadata": (METADATA.title, compare_metadata),
+    "broken": ("broken messages", measure_broken),
+    "records": ("records of logs", measure_records),
+    "choices": ("chosen columns, and Parquet", measure_choices),
+    "batches": ("level=batches", measure_batches),
+    "memory": ("memory", measure_memory),
+    "dumps": ("beside kafka-dump-log", measure_dumps),
+    "offsets": ("kipspark offsets", measure_offsets),
+}
+"""By the name for `--only`: what the progress line says, and what measures it."""
 
 
 def main() -> int:
     """Run the command line; the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="messages of a table (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="samples of each method (default: %(default)s)")
-    parser.add_argument("--only", choices=("messages", "logs", "broken"), help="one part; writes no file")
-    options = parser.parse_args()
+    options = _options()
     if not native.in_use:
         print(f"the compiled kernel is needed for this comparison: {native.reason}", file=sys.stderr)
         return 1
     warnings.simplefilter("ignore")
+    chosen = {name: SECTIONS[name] for name in ([options.only] if options.only else SECTIONS)}
+    progress = Progress(len(chosen))
+    start = time.monotonic()
+    shutil.rmtree(SCRATCH, ignore_errors=True)  # of a run that was killed
     spark = _session()
-    tables: list[Table] = []
+    run = Run(spark, DATA, SCRATCH, options.rows, SLOW_ROWS, options.rounds, options.offsets_gib, progress)
+    done: dict[str, Findings] = {}
     try:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            if options.only in (None, "messages"):
-                tables += _compare(spark, folder, options.rows, options.rounds)
-            if options.only in (None, "broken"):
-                tables.append(measure_broken(spark, folder / "broken", options.rows))
-            if options.only in (None, "logs"):
-                tables.append(measure_logs(spark, folder / "logs"))
-                tables += [measure(spark, folder / "logs") for measure in (measure_choices, measure_batches)]
-                tables.append(measure_memory(spark, folder / "logs"))
-    except WrongRowsError as error:
+        for name, (title, measure) in chosen.items():
+            progress.begin(title)
+            done[name] = measure(run)
+            progress.end()
+            show(done[name].tables)
+            if not options.only:
+                RESULTS.write_text(results_text(done, list(chosen), _how(run, start)), encoding="utf-8")
+    except (WrongRowsError, WrongBytesError, subprocess.CalledProcessError) as error:
+        progress.end()
         print(error, file=sys.stderr)
         return 1
     finally:
         spark.stop()
-    names = ("kipwire", "pyspark", "pyarrow")
-    where = replace(machine(()), versions={name: version(name) for name in names} | {"spark-avro": AVRO})
-    show(tables)
-    print(where)
-    how = (
-        f"`local[2]`, two tasks. {options.rows:,} messages in Parquet; each method's columns are made and thrown away. "
-        f"CPU is processor time of the JVM and of all Python workers together, median of {options.rounds} rounds after "
-        "a warm-up, with all methods in each round; rows a second are the best round's. Avro has equal "
-        "content: all fields except unknown tagged ones. That our columns, Avro's and the plain UDF's have the same "
-        "values is checked before. `plain UDF` decodes with the generated classes (and the compiled kernel) and "
-        "makes tuples of them. from_protobuf is missing: its jar was not available for Spark 4."
-    )
-    if options.only is None:
-        text = markdown(tables, where, how, title="Results: Spark", command="make bench-spark")
-        RESULTS.write_text(text, encoding="utf-8")
+        shutil.rmtree(SCRATCH, ignore_errors=True)
+    show(_targets(done))
+    print(_where())
     return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="messages of a table (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="samples of each way (default: %(default)s)")
+    parser.add_argument(
+        "--offsets-gib", type=float, default=1, help="GiB of logs for the job offsets (default: %(default)s)"
+    )
+    parser.add_argument("--only", choices=tuple(SECTIONS), help="one section; writes no file")
+    return parser.parse_args()
 
 
 def _session() -> SparkSession:
@@ -105,72 +123,42 @@ def _session() -> SparkSession:
     return spark
 
 
-def _compare(spark: SparkSession, folder: Path, count: int, rounds: int) -> list[Table]:
-    """A table for each kind of message, and one of the targets.
-
-    Raises:
-        WrongRowsError: the methods do not give equal values; raised before anything is timed.
-    """
-    costs = {kind: _costs(spark, folder / kind.message, kind, count, rounds) for kind in KINDS}
-    header = ("way", "rows a second", "CPU µs a row", "CPU / identity mapInArrow", "CPU / from_avro")
-    tables = [Table(kind.title, header, tuple(_rows(taken, count))) for kind, taken in costs.items()]
-    return [_targets(costs), *tables]
-
-
-def _costs(spark: SparkSession, folder: Path, kind: Kind, count: int, rounds: int) -> dict[str, list[Cost]]:
-    few = write_kind(spark, folder / "few", kind, FEW)
-    if not methods.equal_content(kind, *few):
-        raise WrongRowsError(f"{kind.title}: the ways to decode it do not give equal values")
-    for frame in methods.methods(spark, kind, *few).values():
-        cost_of(frame)
-    many = methods.methods(spark, kind, *write_kind(spark, folder / "many", kind, count))
-    costs: dict[str, list[Cost]] = {name: [] for name in many}
-    for number in range(rounds):
-        for name in reversed(many) if number % 2 else many:
-            print(f"{kind.title}: {name} ...", file=sys.stderr)
-            costs[name].append(cost_of(many[name]))
-    return costs
-
-
-def _rows(costs: dict[str, list[Cost]], count: int) -> list[tuple[str, ...]]:
-    return [
-        (
-            name,
-            f"{count / min(one.wall for one in taken):,.0f}",
-            f"{median(one.cpu for one in taken) / count * 1e6:.2f}",
-            f"{_ratio(costs, name, methods.FLOOR):.2f}",
-            f"{_ratio(costs, name, methods.AVRO):.2f}",
-        )
-        for name, taken in costs.items()
-    ]
-
-
-def _ratio(costs: dict[str, list[Cost]], one: str, other: str) -> float:
-    """The processor time of one way divided by that of another, median over the rounds."""
-    return median(a.cpu / b.cpu for a, b in zip(costs[one], costs[other], strict=True))
-
-
-def _targets(costs: dict[Kind, dict[str, list[Cost]]]) -> Table:
-    native, function = methods.NATIVE, methods.FUNCTION
-    verdicts = [
-        Verdict("native: CPU / from_avro", METADATA.title, _ratio(costs[METADATA], native, methods.AVRO), 1.2, True),
-        Verdict(
-            "from_message: CPU / from_avro", METADATA.title, _ratio(costs[METADATA], function, methods.AVRO), 1.2, True
-        ),
-        Verdict("native: CPU / floor", COMMIT.title, _ratio(costs[COMMIT], native, methods.FLOOR), 1.3, True),
-        Verdict("plain UDF: CPU / native", METADATA.title, _ratio(costs[METADATA], methods.UDF, native), 10, False),
-    ]
-    rows = tuple(
-        (
-            one.target,
-            one.what,
-            f"{one.figure:.2f}",
-            f"{'at most' if one.at_most else 'at least'} {one.bound:g}",
-            "reached" if one.reached else "MISSED",
-        )
-        for one in verdicts
+def _how(run: Run, start: float) -> str:
+    return (
+        f"`local[2]`, two tasks. {run.rows:,} messages in Parquet, {min(run.slow_rows, run.rows):,} for ways without "
+        "the compiled kernel and for the plain UDF; each way's columns are made and thrown away. "
+        f"CPU is processor time of the JVM and of all Python workers together, median of {run.rounds} rounds after "
+        "a warm-up, with all ways in each round; rows a second are the best round's. Avro has equal "
+        "content: all fields except unknown tagged ones. That our columns, Avro's and the plain UDF's have the same "
+        "values is checked before. `plain UDF` decodes with the generated classes (and the compiled kernel) and "
+        "makes tuples of them. from_protobuf is missing: its jar was not available for Spark 4. kafka-dump-log and "
+        "`kipspark offsets` are programs of their own, with their start; kafka-dump-log runs in one thread. "
+        f"Took {(time.monotonic() - start) / 60:.1f} minutes."
     )
-    return Table("Targets", ("target", "message", "figure", "bound", ""), rows)
+
+
+def results_text(done: dict[str, Findings], chosen: list[str], how: str) -> str:
+    """The file of results so far, which says what is missing."""
+    if missing := [name for name in chosen if name not in done]:
+        how += f" Not measured, since the run did not end: {', '.join(missing)}."
+    tables = [*_targets(done), *(table for findings in done.values() for table in findings.tables)]
+    return markdown(tables, _where(), how, title="Results: Spark", command="make bench-spark")
+
+
+def _where() -> Machine:
+    names = ("kipwire", "pyspark", "pyarrow")
+    return replace(machine(()), versions={name: version(name) for name in names} | {"spark-avro": AVRO})
+
+
+def _targets(done: dict[str, Findings]) -> list[Table]:
+    """The targets of what has been measured; no table where there are none."""
+    rows = tuple(_row(verdict) for findings in done.values() for verdict in findings.verdicts)
+    return [Table("Targets", ("target", "of", "figure", "bound", ""), rows)] if rows else []
+
+
+def _row(one: Verdict) -> tuple[str, ...]:
+    bound = f"{'at most' if one.at_most else 'at least'} {one.bound:g}"
+    return one.target, one.what, f"{one.figure:.2f}", bound, "reached" if one.reached else "MISSED"
 
 
 if __name__ == "__main__":

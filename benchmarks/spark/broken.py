@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from pyspark.errors import PythonException
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as sf
 
 import kipspark
 from benchmarks.reporting.report import Table
+from benchmarks.spark.kept import kept
 from benchmarks.spark.messages import COMMIT, write_messages
+from benchmarks.spark.section import Findings, Run, WrongRowsError
 from kipspark.reasons import reason
 
 EVERY = 100
 """One in this many messages is cut short."""
 
 
-class WrongRowsError(Exception):
-    """Broken messages were not reported as they should be."""
-
-
-def measure_broken(spark: SparkSession, folder: Path, count: int) -> Table:
+def measure_broken(run: Run) -> Findings:
     """Decode them in both modes.
 
     Raises:
         WrongRowsError: PERMISSIVE lost a good message or did not explain a broken one, or FAILFAST went on.
     """
-    write_messages(folder, _messages(count), count)
-    broken = spark.read.parquet(str(folder))
+    count = run.rows
+    folder = kept(run.data, f"broken-{count}", lambda made: write_messages(made, _messages(count), count))
+    broken = run.spark.read.parquet(str(folder))
     arguments = ("OffsetCommitValue", None)
     as_columns = broken.select(
         kipspark.from_message("data", *arguments, mode="PERMISSIVE").alias("message"),
@@ -41,6 +39,7 @@ def measure_broken(spark: SparkSession, folder: Path, count: int) -> Table:
     ).select("message", "error")
     rows = []
     for name, decoded in (("from_message", as_columns), ("with_message", as_table)):
+        run.progress.say(f"{name}, PERMISSIVE")
         _check(decoded, count)
         observation = Observation()
         start = time.perf_counter()
@@ -48,9 +47,13 @@ def measure_broken(spark: SparkSession, folder: Path, count: int) -> Table:
         seconds = time.perf_counter() - start
         seen = observation.get
         rows.append((f"{name}, PERMISSIVE", f"{seen['rows']:,} rows, {seen['broken']:,} broken", f"{seconds:.1f} s"))
+    run.progress.say("from_message, FAILFAST")
     strict = broken.select(kipspark.from_message("data", *arguments))
     rows.append(("from_message, FAILFAST", *_failure(strict)))
-    return Table(f"{count:,} OffsetCommitValues, {count // EVERY:,} of them cut short", ("", "", ""), tuple(rows))
+    header = ("way", "what it gives", "after")
+    return Findings(
+        (Table(f"{count:,} OffsetCommitValues, {count // EVERY:,} of them cut short", header, tuple(rows)),)
+    )
 
 
 def _messages(count: int) -> Iterator[bytes]:

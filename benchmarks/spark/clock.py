@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event, Thread
 
@@ -21,6 +23,10 @@ class Cost:
     """Seconds of processor time, of the JVM and of all Python workers."""
     wall: float
     """Seconds until all columns were made."""
+
+    def of_each(self, rows: int) -> Cost:
+        """The cost of a row."""
+        return Cost(self.cpu / rows, self.wall / rows)
 
 
 def cost_of(frame: DataFrame) -> Cost:
@@ -70,3 +76,58 @@ def _largest_worker() -> int:
         except psutil.NoSuchProcess:
             continue
     return max(sizes)
+
+
+@dataclass(frozen=True)
+class ProgramCost:
+    """What a program takes that starts a JVM, which starts Python workers."""
+
+    cpu: float
+    """Seconds of processor time of all of its processes."""
+    wall: float
+    """Seconds from start to end."""
+    jvm: int
+    """The most bytes that the JVM had."""
+    largest_worker: int
+    """The most bytes that one Python worker had."""
+    workers: int
+    """The most bytes that all Python workers had together; what they share is counted for each."""
+
+
+def cost_of_program(command: Sequence[str], environment: Mapping[str, str]) -> ProgramCost:
+    """Run a program to its end, without its output.
+
+    Raises:
+        CalledProcessError: it fails.
+    """
+    taken: dict[int, float] = {}
+    jvm = largest = together = 0
+    start = time.perf_counter()
+    process = psutil.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+    while process.poll() is None:
+        workers = [0]
+        for one in [process, *_children(process)]:
+            try:
+                with one.oneshot():
+                    name, size, times = one.name(), one.memory_info().rss, one.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            # The workers' own children have been counted themselves.
+            taken[one.pid] = times.user + times.system
+            if name == "java":
+                jvm = max(jvm, size)
+            elif "python" in name and one.pid != process.pid:  # a process that the JVM starts begins as its copy
+                workers.append(size)
+        largest, together = max(largest, *workers), max(together, sum(workers))
+        time.sleep(_BETWEEN_LOOKS)
+    wall = time.perf_counter() - start
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return ProgramCost(sum(taken.values()), wall, jvm, largest, together)
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []

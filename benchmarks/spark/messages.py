@@ -114,7 +114,6 @@ def _avro(type_: pa.DataType, name: str) -> Any:
 
 def write_messages(folder: Path, data: Iterator[bytes], count: int) -> None:
     """A Parquet table with one column of messages, as bytes that the file does not share among rows."""
-    folder.mkdir(parents=True)
     schema = pa.schema([("data", pa.binary())])
     for number in range(FILES):
         with pq.ParquetWriter(folder / f"{number}.parquet", schema, use_dictionary=False) as file:
@@ -125,12 +124,21 @@ def write_messages(folder: Path, data: Iterator[bytes], count: int) -> None:
                 left -= len(some)
 
 
-def write_kind(spark: SparkSession, folder: Path, kind: Kind, count: int) -> tuple[DataFrame, DataFrame]:
-    """Tables of `count` messages: as Kafka's bytes, and with equal content as Avro's."""
-    write_messages(folder / "kafka", cycle([kind.make(number) for number in range(DISTINCT)]), count)
-    wire = spark.read.parquet(str(folder / "kafka"))
-    decoded = wire.select(kipspark.from_message("data", kind.message, kind.given, fields=kind.fields()).alias("m"))
+def write_wire(folder: Path, kind: Kind, count: int) -> None:
+    """A table of `count` messages as Kafka's bytes."""
+    write_messages(folder, cycle([kind.make(number) for number in range(DISTINCT)]), count)
+
+
+def write_avro(spark: SparkSession, wire: Path, folder: Path, kind: Kind) -> None:
+    """A table of the same messages as Avro's bytes."""
+    decoded = spark.read.parquet(str(wire)).select(
+        kipspark.from_message("data", kind.message, kind.given, fields=kind.fields()).alias("m")
+    )
     names = dict.fromkeys(f"m.{path.partition('.')[0]}" for path in kind.fields())
     as_avro = decoded.select(to_avro(sf.struct(*names), kind.avro_schema()).alias("data"))
-    as_avro.write.option("parquet.enable.dictionary", "false").parquet(str(folder / "avro"))
-    return wire, spark.read.parquet(str(folder / "avro"))
+    as_avro.write.mode("overwrite").option("parquet.enable.dictionary", "false").parquet(str(folder))
+
+
+def read_kind(spark: SparkSession, wire: Path, avro: Path) -> tuple[DataFrame, DataFrame]:
+    """The tables that were written."""
+    return spark.read.parquet(str(wire)), spark.read.parquet(str(avro))
