@@ -47,7 +47,8 @@ def _advice(text: str) -> str:
     if re.search(r"OutOfMemoryError|GC overhead limit|Not enough memory|CANNOT_ACQUIRE_MEMORY|UNABLE_TO_ACQUIRE", text):
         return f"Spark is out of memory{_place(text)}; {_more_memory()}"
     if "No space left on device" in text:
-        return f"no space is left on the device{_place(text)}; set SPARK_LOCAL_DIRS to a folder for Spark's temporary files on another"
+        where = "set SPARK_LOCAL_DIRS to a folder for Spark's temporary files on another"
+        return f"no space is left on the device{_place(text)}; {where}"
     fewer = "use fewer at the same time with --master 'local[1]', or a machine with more memory"
     if "Python worker exited unexpectedly" in text:
         return f"a Python worker of Spark was killed{_place(text)}, as it is if the system is out of memory; {fewer}"

@@ -108,20 +108,21 @@ def _followed(spark: SparkSession, line: _Line) -> Iterator[None]:
 def _followed_by_server(spark: SparkSession, line: _Line) -> Iterator[None]:
     """Let a Spark Connect server say how far it is, as it does while a client waits."""
 
-    def said(stages: Iterable[Any], inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+    def said(stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
         known = (
             Stage(one.stage_id, one.num_tasks, one.num_completed_tasks, one.num_bytes_read)
-            for one in stages
+            for one in stages or ()
             if not one.done
         )
         line.say("" if done else progress_text(known, inflight_tasks))
 
+    client: Any = spark  # its type asks for a class where a function does
     try:
-        spark.registerProgressHandler(said)
+        client.registerProgressHandler(said)
     except (PySparkException, AttributeError):  # an older client cannot
         yield
         return
     try:
         yield
     finally:
-        spark.removeProgressHandler(said)
+        client.removeProgressHandler(said)
