@@ -1,9 +1,10 @@
 """Decode and encode messages with kipwire and other libraries, in Python and in other languages, in one run.
 
-    python -m benchmarks.compare [--rounds 41] [--seconds 0.005] [--cold-runs 25] [--quick]
+    python -m benchmarks.compare [--rounds 41] [--seconds 0.005] [--cold-runs 25] [--quick] [--beside CHECKOUT]
 
 Every codec must first give the golden bytes back. The tables go to the terminal, to benchmarks/RESULTS.md and, drawn,
-beside it. With --quick there are few and short rounds of the Python codecs alone, and no file is written.
+beside it. With --quick there are few and short rounds of the Python codecs alone, and no file is written. With
+--beside this checkout is compared with another one instead, see benchmarks/beside.py.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from benchmarks import cold_start, everything, growth, memory, own_spec
+from benchmarks import beside, cold_start, everything, growth, memory, own_spec
 from benchmarks.bodies import ALIKE, SAMPLES, SIX
 from benchmarks.peers import FLOOR, OURS, PEERS, WrongBytesError, checked_codec, floor_of
 from benchmarks.reporting import plots, report
@@ -56,7 +57,15 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.005, help="length of a sample (default: %(default)s)")
     parser.add_argument("--cold-runs", type=int, default=25, help="rounds of cold starts (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="Python codecs alone, in under a minute; writes no file")
+    parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="compare with that one, before and after")
     options = parser.parse_args()
+    if options.beside:
+        try:
+            beside.compare(options.beside, options.rounds, options.seconds, options.cold_runs)
+        except beside.NotComparableError as error:
+            print(error, file=sys.stderr)
+            return 1
+        return 0
     effort = QUICK if options.quick else Effort(options.rounds, options.seconds, options.cold_runs, 0.5, LANGUAGES)
     try:
         results = measure(effort)

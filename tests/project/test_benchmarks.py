@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import kafka_messages
-from benchmarks import bodies, low_headers, msgpack, own_spec, workers
+from benchmarks import beside, bodies, low_headers, msgpack, own_spec, workers
 from benchmarks.peers import PEERS, Codec, Peer, WrongBytesError, checked_codec
 from benchmarks.targets import Verdict
 from benchmarks.timing import interleaved_samples
@@ -41,6 +41,20 @@ def test_a_codec_that_writes_other_bytes_is_not_timed() -> None:
     wrong = Peer("wrong", "none", lambda sample: Codec(decode=lambda: None, encode=lambda: b"other"))
     with pytest.raises(WrongBytesError, match="wrong: metadata_v12 does not come back"):
         checked_codec(wrong, bodies.METADATA)
+
+
+def test_only_a_checkout_with_a_python_and_a_kipwire_of_its_own_is_compared(tmp_path: Path) -> None:
+    with pytest.raises(beside.NotComparableError, match=r"has no \.venv/bin/python; run make setup there"):
+        beside.compare(tmp_path, 1, 0.001, 0)
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    with pytest.raises(beside.NotComparableError, match=r"imports kipwire from .*runtime/kipwire/__init__\.py"):
+        beside.compare(tmp_path, 1, 0.001, 0)
+    python.write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(beside.NotComparableError, match="ended; its error is above"):
+        beside.compare(tmp_path, 1, 0.001, 0)
 
 
 def test_a_body_of_n_partitions_has_n_partitions() -> None:
