@@ -129,7 +129,8 @@ class EqualElements:
                 parts[-1] += code
         widths = [calcsize(f">{part}") for part in parts]
         stride = sum(widths) + self._flexible
-        formats, before = [], 0
+        formats: list[Callable[[bytes], Rows]] = []
+        before = 0
         for part, width in zip(parts, widths, strict=True):
             if part.startswith("x0"):
                 formats.append(_empty_texts if part == "x0s" else _empty_arrays)

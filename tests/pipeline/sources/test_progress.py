@@ -137,7 +137,7 @@ def test_the_line_is_gone_whenever_something_is_printed(tmp_path: Path, capsys: 
     frame.limit = lambda _: frame
     frame.toArrow = lambda: pa.table({"a": [1]})
     tables = tuple(Table(name, name, cast(DataFrame, frame), ("a",)) for name in ("one", "two"))
-    deliver(Report("Title", tables), None, None, waiting)
+    deliver(Report("Title", tables), None, None, waiting=waiting)
     assert waits[0] == ""
     assert "one" in waits[1]
 
