@@ -29,6 +29,8 @@ ORDER = (
     "advise",
     "drift",
     "spark",
+    "spark-sources",
+    "spark-jobs",
     "spark-where",
     "native",
     "strictness",

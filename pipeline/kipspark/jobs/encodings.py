@@ -47,7 +47,7 @@ ADVICE_SCHEMA = pa.schema(
         ("saved", pa.int64()),
     ]
 )
-"""One row per field; docs/spark.md explains the columns."""
+"""One row per field; docs/spark-jobs.md explains the columns."""
 
 _UNKNOWN = ""
 """The name of a message that is not known."""

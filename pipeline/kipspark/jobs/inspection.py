@@ -32,7 +32,7 @@ FOUND_SCHEMA = pa.schema(
         ("error", pa.string()),
     ]
 )
-"""What was found in a frame; docs/spark.md explains it. `frame_bytes` is null if there is no frame."""
+"""What was found in a frame; docs/spark-jobs.md explains it. `frame_bytes` is null if there is no frame."""
 
 
 def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -45,7 +45,7 @@ BATCH_SCHEMA = pa.schema(
         ("error", pa.string()),
     ]
 )
-"""The columns of `kafka_log` with the level `batches`; docs/spark.md explains them."""
+"""The columns of `kafka_log` with the level `batches`; docs/spark-sources.md explains them."""
 
 _HIGHEST = 2**63 - 1
 

@@ -26,7 +26,7 @@ FRAMES_SCHEMA = pa.schema(
         ("error", pa.string()),
     ]
 )
-"""The columns of `kafka_frames`; docs/spark.md explains them."""
+"""The columns of `kafka_frames`; docs/spark-sources.md explains them."""
 
 DIRECTIONS = (REQUEST, RESPONSE)
 

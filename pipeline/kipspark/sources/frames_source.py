@@ -25,7 +25,7 @@ DEFAULT_SPLIT_BYTES = 4 * 1024 * 1024
 
 
 class KafkaFramesSource(DataSource):
-    """`spark.read.format("kafka_frames").load(PATH)`; docs/spark.md has the options."""
+    """`spark.read.format("kafka_frames").load(PATH)`; docs/spark-sources.md has the options."""
 
     @classmethod
     def name(cls) -> str:

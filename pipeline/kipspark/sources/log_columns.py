@@ -40,7 +40,7 @@ LOG_SCHEMA = pa.schema(
         ("error", pa.string()),
     ]
 )
-"""The columns of `kafka_log`; docs/spark.md explains them."""
+"""The columns of `kafka_log`; docs/spark-sources.md explains them."""
 
 
 class OfBatch(NamedTuple):

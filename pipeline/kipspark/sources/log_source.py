@@ -47,7 +47,7 @@ OPTIONS = (
 
 
 class KafkaLogSource(DataSource):
-    """`spark.read.format("kafka_log").load(PATH)`, and `readStream` likewise; docs/spark.md has the options."""
+    """`spark.read.format("kafka_log").load(PATH)`, and `readStream` likewise; docs/spark-sources.md has the options."""
 
     @classmethod
     def name(cls) -> str:

@@ -18,7 +18,7 @@ OPTIONS = ("topics", "partitions")
 
 
 class KafkaSnapshotSource(DataSource):
-    """`spark.read.format("kafka_snapshot").load(PATH)`; docs/spark.md has the options."""
+    """`spark.read.format("kafka_snapshot").load(PATH)`; docs/spark-sources.md has the options."""
 
     @classmethod
     def name(cls) -> str:

@@ -37,7 +37,7 @@ SNAPSHOT_SCHEMA = pa.schema(
         ("snapshot", pa.string()),
     ]
 )
-"""The columns of `kafka_snapshot`; docs/spark.md explains them."""
+"""The columns of `kafka_snapshot`; docs/spark-sources.md explains them."""
 
 
 class Snapshot(NamedTuple):
