@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipspark.files.stores import HERE, Storage, StoredFile, is_url
+from kipspark.files.stores import BLOCK, HERE, Storage, StoredFile, is_url
 from kipwire.tools.readable import ReadableFile
 
 _FEW = 64 * 1024
@@ -73,7 +73,7 @@ def size_of(path: str, storage: Storage = HERE) -> int:
     Raises:
         OSError: it cannot be opened.
     """
-    with ranges_of(path, storage) as (_, size):
+    with ranges_of(path, storage, 0) as (_, size):
         return size
 
 
@@ -84,7 +84,7 @@ def files_at(
 
     Args:
         root: a path or URL of a file or folder.
-        is_chosen: whether a file of that name is wanted; not asked for `root` itself.
+        is_chosen: whether the file with that path is wanted; not asked for `root` itself.
         storage: how to reach the store, for a URL.
 
     Raises:
@@ -95,7 +95,7 @@ def files_at(
         found = StoredFile(text, storage).below()
         if not found:
             raise SourceError(f"{text}: there is no such file or folder")
-        return [FoundFile(*one) for one in found if one[0] == text or is_chosen(one[0].rpartition("/")[2])]
+        return [FoundFile(*one) for one in found if one[0] == text or is_chosen(one[0])]
     path = absolute(text)
     if Path(path).is_file():
         return _regular([path])
@@ -103,10 +103,10 @@ def files_at(
         reason = "is neither a file nor a folder" if Path(path).exists() else "there is no such file or folder"
         raise SourceError(f"{text}: {reason}")
     return _regular(
-        os.path.join(folder, name)  # noqa: PTH118  for many files; a Path costs ten times as much
+        file
         for folder, _, names in os.walk(path)
         for name in names
-        if is_chosen(name)
+        if is_chosen(file := os.path.join(folder, name))  # noqa: PTH118  for many files; a Path costs ten times as much
     )
 
 
@@ -120,15 +120,23 @@ def names_in(folder: str, storage: Storage = HERE) -> list[str]:
 
 
 @contextmanager
-def ranges_of(path: str | os.PathLike[str], storage: Storage = HERE) -> Iterator[tuple[ReadAt, int]]:
+def ranges_of(
+    path: str | os.PathLike[str], storage: Storage = HERE, extent: int | None = None
+) -> Iterator[tuple[ReadAt, int]]:
     """A function that reads ranges of a file, without a buffer on this machine, and the size of the file.
+
+    Args:
+        path: of the file, or its URL.
+        storage: how to reach the store, for a URL.
+        extent: about how many bytes are wanted in all, if that is known; of an object not many more are asked for.
 
     Raises:
         OSError: the file cannot be read.
     """
     text = os.fspath(path)
     if is_url(text):
-        with StoredFile(text, storage).open("rb") as stored:
+        block = BLOCK if extent is None else min(max(extent, _FEW), BLOCK)
+        with StoredFile(text, storage).open("rb", block=block) as stored:
             yield partial(_read_at, stored), stored.seek(0, io.SEEK_END)
     else:
         with Path(text).open("rb", buffering=0) as file:

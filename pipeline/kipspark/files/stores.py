@@ -23,7 +23,7 @@ EXTRA = "object-stores"
 
 _URL = re.compile(r"(?!file://)[a-zA-Z][a-zA-Z0-9+.-]+://")
 _PASSWORD = re.compile(r"//[^/@]*:[^/@]*@")
-_BLOCK = 4 * 1024 * 1024
+BLOCK = 4 * 1024 * 1024
 """Bytes of an object that are asked for at once: a request takes as long as some MiB."""
 _BUFFER = 64 * 1024
 _HIDDEN = "***"
@@ -99,7 +99,7 @@ class StoredFile:
             file_system, path = self._at()
             return bool(file_system.isfile(path))
 
-    def open(self, mode: Literal["rb"] = "rb", /, block: int = _BLOCK) -> io.BufferedReader:
+    def open(self, mode: Literal["rb"] = "rb", /, block: int = BLOCK) -> io.BufferedReader:
         """Open an object; `block` bytes of it are asked for at once, and kept.
 
         Raises:

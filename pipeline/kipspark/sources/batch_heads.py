@@ -124,7 +124,7 @@ def batch_heads_in(path: str | os.PathLike[str], start: int, end: int, storage: 
     Raises:
         OSError: the file cannot be read.
     """
-    with ranges_of(path, storage) as (read_at, size):
+    with ranges_of(path, storage, end - start) as (read_at, size):
         positions: list[int] = []
         heads = bytearray()
         for position, head in _heads(read_at, start, min(end, size), size):

@@ -35,13 +35,13 @@ def find_captures(root: str, storage: Storage = HERE) -> Captures:
     Raises:
         SourceError: the path does not exist, cannot be listed, or has no capture.
     """
-    listed = files_at(root, lambda name: is_index_name(name) or is_packet_name(name), storage)
+    listed = files_at(root, _is_capture, storage)
     paths = [file.path for file in listed]
     if paths == [absolute(root)]:  # a file by its own name may have any
         return Captures((), (PacketCapture(paths[0], (paths[0],), storage),))
-    packets = sorted((_folder(path), path) for path in paths if is_packet_name(path.rpartition("/")[2]))
+    packets = sorted((_folder(path), path) for path in paths if is_packet_name(_name(path)))
     found = Captures(
-        tuple(file_at(path, storage) for path in sorted(paths) if is_index_name(path.rpartition("/")[2])),
+        tuple(file_at(path, storage) for path in sorted(paths) if is_index_name(_name(path))),
         tuple(
             PacketCapture(folder, tuple(path for _, path in of_folder), storage)
             for folder, of_folder in groupby(packets, key=lambda one: one[0])
@@ -57,3 +57,11 @@ def find_captures(root: str, storage: Storage = HERE) -> Captures:
 
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _is_capture(path: str) -> bool:
+    return is_index_name(_name(path)) or is_packet_name(_name(path))

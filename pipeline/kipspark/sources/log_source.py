@@ -206,7 +206,7 @@ class _LogStreamReader(DataSourceStreamReader):
         self.request = request
         self.follower = Follower(request.segments, request.wanted, request.split_bytes, request.fail_on_data_loss)
         # Before Spark 4.2 `latestOffset` has no arguments, so what was reached is kept here.
-        self.reached = self.initialOffset()
+        self.reached = document(Reached())
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's own name
         check_is_here("kafka_log", self.request.path)  # Spark 4.3 does not show an error that is raised earlier

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipspark.files.access import FoundFile, files_at
+from kipspark.files.access import files_at
 from kipspark.files.stores import HERE, Storage
-from kipwire.logs.names import SEGMENT, base_offset_of, partition_of, tiered_segment_of
+from kipwire.logs.names import SEGMENT, SegmentName, base_offset_of, partition_of, tiered_segment_of
 
 _SWAP = ".swap"
 
@@ -59,22 +59,31 @@ def find_segments(
     Raises:
         SourceError: the path does not exist, cannot be listed, or has no segment at all.
     """
-    listed = files_at(root, _is_log, storage)
-    paths = {file.path for file in listed}
-    # To replace segments, brokers rename the old ones, then rename `X.log.swap` to `X.log`.
-    there = [file for file in listed if not file.path.endswith(_SWAP) or file.path.removesuffix(_SWAP) not in paths]
-    found = [segment for file in there if (segment := _segment(file, storage)) is not None]
-    if not found:
+    named: dict[str, SegmentName] = {}
+
+    def is_wanted(path: str) -> bool:
+        name = _named(path)
+        if name is None:
+            return False
+        named[path] = name
+        return (not topics or name.topic in topics) and (not partitions or name.partition in partitions)
+
+    listed = [file for file in files_at(root, is_wanted, storage) if file.path in named or is_wanted(file.path)]
+    if not named:
         raise SourceError(
             f"{root}: no log segments; expected files such as orders-0/00000000000000000000.log, named as brokers "
             "name them"
         )
-    chosen = [
-        segment
-        for segment in found
-        if (not topics or segment.topic in topics) and (not partitions or segment.partition in partitions)
-    ]
-    return sorted(chosen, key=lambda segment: (segment.folder, segment.base_offset, segment.path))
+    paths = {file.path for file in listed}
+    return sorted(
+        (
+            Segment(file.path, *named[file.path], file.size, file.inode, storage)
+            for file in listed
+            # To replace segments, brokers rename the old ones, then rename `X.log.swap` to `X.log`.
+            if not file.path.endswith(_SWAP) or file.path.removesuffix(_SWAP) not in paths
+        ),
+        key=lambda segment: (segment.folder, segment.base_offset, segment.path),
+    )
 
 
 def sibling(segment: Segment, ending: str) -> str:
@@ -82,14 +91,12 @@ def sibling(segment: Segment, ending: str) -> str:
     return segment.path.removesuffix(SEGMENT) + ending
 
 
-def _is_log(name: str) -> bool:
-    return name.removesuffix(_SWAP).endswith(SEGMENT)
-
-
-def _segment(file: FoundFile, storage: Storage) -> Segment | None:
-    *_, above, folder, name = ["", "", *file.path.replace(os.sep, "/").split("/")]
-    of_partition, base_offset = partition_of(folder), base_offset_of(name.removesuffix(_SWAP))
+def _named(path: str) -> SegmentName | None:
+    log = path.removesuffix(_SWAP)
+    if not log.endswith(SEGMENT):
+        return None
+    *_, above, folder, name = ["", "", *log.replace(os.sep, "/").split("/")]
+    of_partition, base_offset = partition_of(folder), base_offset_of(name)
     if of_partition is not None and base_offset is not None:
-        return Segment(file.path, *of_partition, base_offset, file.size, file.inode, storage)
-    tiered = tiered_segment_of(above, folder, name)
-    return None if tiered is None else Segment(file.path, *tiered, file.size, file.inode, storage)
+        return SegmentName(*of_partition, base_offset)
+    return tiered_segment_of(above, folder, name)

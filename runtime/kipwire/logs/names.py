@@ -27,8 +27,8 @@ class Partition(NamedTuple):
     partition: int
 
 
-class TieredSegment(NamedTuple):
-    """What the name of a segment in tiered storage says."""
+class SegmentName(NamedTuple):
+    """What the path of a segment says."""
 
     topic: str
     partition: int
@@ -60,7 +60,7 @@ def base_offset_of(file: str) -> int | None:
     return int(found["base_offset"])
 
 
-def tiered_segment_of(above: str, folder: str, file: str) -> TieredSegment | None:
+def tiered_segment_of(above: str, folder: str, file: str) -> SegmentName | None:
     """The segment of which a file in tiered storage is a copy; None if it does not have the name of one.
 
     Kafka's LocalTieredStorage makes `orders-0-TOPIC_ID/1234-SEGMENT_ID.log`, and the plugin of Aiven
@@ -81,7 +81,7 @@ def tiered_segment_of(above: str, folder: str, file: str) -> TieredSegment | Non
         partition = of_topic["partition"] if of_topic is not None else ""
     if of_topic is None or int(partition) > _HIGHEST_INT32:
         return None
-    return TieredSegment(of_topic["topic"], int(partition), int(segment["base_offset"]))
+    return SegmentName(of_topic["topic"], int(partition), int(segment["base_offset"]))
 
 
 def snapshot_end_of(file: str) -> SnapshotEnd | None:

@@ -153,7 +153,7 @@ def send_shared(address: str, count: int) -> None:
     """Records for a share group, which reads from the first one on."""
     with admin_client(address) as admin:
         admin.alter_configs(
-            [ConfigResource(ConfigResourceType.GROUP, "sharers", {"share.auto.offset.reset": "earliest"})]
+            [ConfigResource(ConfigResourceType["GROUP"], "sharers", {"share.auto.offset.reset": "earliest"})]
         )
     producer = KafkaProducer(bootstrap_servers=address)
     for number in range(count):

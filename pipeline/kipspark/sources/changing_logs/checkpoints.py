@@ -1,4 +1,4 @@
-"""The offsets of streams as checkpoints keep them. docs/spark-sources.md describes the format; later releases must read it."""
+"""The offsets of streams as checkpoints keep them. docs/spark-sources.md describes the format, which later releases read."""
 
 from __future__ import annotations
 

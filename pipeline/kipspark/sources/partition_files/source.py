@@ -22,7 +22,7 @@ _FILES_OF_TASK = 256
 
 
 class KafkaPartitionFilesSource(DataSource):
-    """`spark.read.format("kafka_partition_files").option("kind", KIND).load(PATH)`; docs/spark-sources.md has the options."""
+    """`spark.read.format("kafka_partition_files").option("kind", KIND).load(PATH)`; see docs/spark-sources.md."""
 
     @classmethod
     def name(cls) -> str:
