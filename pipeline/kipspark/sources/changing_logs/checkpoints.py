@@ -1,4 +1,4 @@
-"""The offsets of streams as checkpoints keep them. docs/spark-sources.md describes the format, which later releases read."""
+"""The offsets of streams as checkpoints keep them; docs/spark-sources.md describes the format."""
 
 from __future__ import annotations
 
