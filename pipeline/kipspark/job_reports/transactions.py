@@ -10,6 +10,7 @@ from pyspark.sql import functions as sf
 from kipspark.jobs import open_transactions, transaction_state
 from kipspark.jobs.metadata import TOPIC as METADATA
 from kipspark.report.report import Report, Table
+from kipwire.tools.words import counted
 
 
 def transactions_report(spark: SparkSession, path: str | Path) -> Report:
@@ -79,5 +80,9 @@ def _where_coordinators_are(coordinators: list[int], has_all: bool) -> str:
     topic = transaction_state.TOPIC
     if has_all:
         return f"All {len(coordinators)} partitions of {topic} were read."
-    found = f"only partitions {', '.join(map(str, coordinators))} of {topic}" if coordinators else f"no {topic}"
-    return f"There is {found}, so it is not known whether transactions of unknown producers are hanging."
+    there = (
+        f"Only {counted(len(coordinators), 'partition')} of {topic} ({', '.join(map(str, coordinators))}) could be read"
+    )
+    if not coordinators:
+        there = f"There is no {topic}"
+    return f"{there}, so transactions of unknown producers may or may not be hanging."

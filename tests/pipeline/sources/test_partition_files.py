@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kipspark.errors import SourceError
+from kipspark.commands.options import folders_of_brokers
+from kipspark.errors import JobError, SourceError
 from kipspark.sources.partition_files.kinds import KINDS
 from kipspark.sources.partition_files.reading import find_files, read_file
 from kipspark.sources.partition_files.source import KafkaPartitionFilesSource
@@ -161,3 +162,11 @@ def test_wrong_options_are_refused(options: dict[str, str], wrong: str) -> None:
 def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="none: there is no such file or folder"):
         find_files(KINDS["segment"], str(tmp_path / "none"))
+
+
+def test_a_store_is_refused_in_one_sentence() -> None:
+    said = "s3://bucket/logs: files beside segments are read in the folders of brokers, not in stores"
+    with pytest.raises(SourceError, match=said):
+        find_files(KINDS["producer"], "s3://bucket/logs")
+    with pytest.raises(JobError, match=said):
+        folders_of_brokers("s3://bucket/logs", None)
