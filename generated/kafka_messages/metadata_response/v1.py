@@ -147,8 +147,7 @@ class MetadataResponseTopic(kipwire.Struct):
     """One entry per topic.
 
     Attributes:
-        error_code (int16): Error concerning this topic, e.g. unknown, not authorized or leader not available; 0 if no
-            error.
+        error_code (int16): Error concerning this topic, e.g. unknown or not authorized; 0 if no error.
         name (string): Name of the topic; from version 12 on null if a lookup by id did not find or may not reveal it.
         is_internal (bool): Whether Kafka uses the topic for itself, e.g. __consumer_offsets.
         partitions ([]MetadataResponsePartition): Partitions of the topic.

@@ -97,8 +97,7 @@ class MetadataResponsePartition(kipwire.Struct):
             unknown. Default: -1.
         replica_nodes ([]int32): Brokers that hold a replica of the partition, the preferred leader first.
         isr_nodes ([]int32): Brokers whose replicas are in sync with the leader.
-        offline_replicas ([]int32): Brokers whose replica of this partition is offline, e.g. because of a failed disk
-            (KIP-112).
+        offline_replicas ([]int32): Brokers whose replica of this partition is offline, e.g. on a failed disk (KIP-112).
     """
 
     FIELDS = (
@@ -167,8 +166,7 @@ class MetadataResponseTopic(kipwire.Struct):
     """One entry per topic.
 
     Attributes:
-        error_code (int16): Error concerning this topic, e.g. unknown, not authorized or leader not available; 0 if no
-            error.
+        error_code (int16): Error concerning this topic, e.g. unknown or not authorized; 0 if no error.
         name (string): Name of the topic; from version 12 on null if a lookup by id did not find or may not reveal it.
         is_internal (bool): Whether Kafka uses the topic for itself, e.g. __consumer_offsets.
         partitions ([]MetadataResponsePartition): Partitions of the topic.
