@@ -12,6 +12,7 @@ from kafka import KafkaProducer
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 
 import kafka_messages
+from kafka_messages.enums import ErrorCode
 from kipwire import build
 from kipwire.connection import ClientConnection, Response
 from kipwire.records import Record, write_batch
@@ -82,7 +83,7 @@ def leave_hanging_transaction(address: str) -> None:
         broker = (ConfigResourceType.BROKER, "1")
         admin.alter_configs([ConfigResource(*broker, {_VERIFICATION: "false"})])
         try:
-            _produce(address, [b"nobody ends this", b"nor this"])
+            _produce_unchecked(address, [b"nobody ends this", b"nor this"])
         finally:
             default: Any = {_VERIFICATION: None}
             admin.reset_configs([ConfigResource(*broker, default)])
@@ -91,7 +92,16 @@ def leave_hanging_transaction(address: str) -> None:
     producer.close()
 
 
-def _produce(address: str, values: list[bytes]) -> None:
+def _produce_unchecked(address: str, values: list[bytes]) -> None:
+    """Write a batch as soon as the broker has the setting that lets it accept this; it refuses what comes before."""
+    until = time.monotonic() + 60
+    while (error := _produce(address, values)) == ErrorCode.INVALID_PRODUCER_ID_MAPPING and time.monotonic() < until:
+        time.sleep(0.1)
+    assert error == 0, ErrorCode.text(error)
+
+
+def _produce(address: str, values: list[bytes]) -> int:
+    """The error code for a batch of a transaction that no coordinator knows."""
     now = time.time_ns() // 1_000_000
     batch = write_batch(
         [Record(offset=at, timestamp=now, value=value) for at, value in enumerate(values)],
@@ -111,8 +121,8 @@ def _produce(address: str, values: list[bytes]) -> None:
             for event in connection.events():
                 assert isinstance(event, Response)
                 body: Any = event.body
-                assert body.responses[0].partition_responses[0].error_code == 0, body
-                return
+                code: int = body.responses[0].partition_responses[0].error_code
+                return code
     raise AssertionError("the broker has closed the connection")
 
 
