@@ -28,8 +28,8 @@ NEEDED = ("--editable", f"{ROOT}[spark,generator,testing]", "pytest", "pytest-xd
 """What the environments have besides Spark."""
 TESTS = "tests/pipeline/jobs"
 """Where the tests are that run on every Spark."""
-NO_NETWORK = "error sending request"
-"""What uv says if it cannot reach the package index."""
+NO_NETWORK = "Retrying (Retry("
+"""What pip says if it cannot reach the package index."""
 LOCK = ROOT / "requirements-dev.lock"
 
 
@@ -54,10 +54,10 @@ def environment(release: str) -> Path:
         return folder
     for old in folder.parent.glob(f"{release}-{sys.version_info.minor}-*"):
         shutil.rmtree(old)
-    uv = [sys.executable, "-m", "uv"]
-    subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True, timeout=120)
     with constraints(folder) as file:
-        install = [*uv, "pip", "install", "--quiet", "--python", str(folder), "--constraint", str(file)]
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+        install = [*pip, "--constraint", str(file)]
         install += [f"pyspark=={release}", *NEEDED]
         done = subprocess.run(install, capture_output=True, text=True, timeout=900, check=False)
     if done.returncode:
