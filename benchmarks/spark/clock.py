@@ -31,20 +31,34 @@ class Cost:
 
 def cost_of(frame: DataFrame) -> Cost:
     """Run a query and throw its rows away."""
-    before, start = _processor_time(), time.perf_counter()
-    frame.write.format("noop").mode("overwrite").save()
-    return Cost(_processor_time() - before, time.perf_counter() - start)
+    before, start = _processor_times(), time.perf_counter()
+    after, ended = dict(before), Event()
+
+    def watch() -> None:  # Spark ends workers and their parents as it likes, and what they took goes with them
+        while not ended.wait(_BETWEEN_LOOKS):
+            after.update(_processor_times())
+
+    watcher = Thread(target=watch)
+    watcher.start()
+    try:
+        frame.write.format("noop").mode("overwrite").save()
+        wall = time.perf_counter() - start
+    finally:
+        ended.set()
+        watcher.join()
+    after.update(_processor_times())
+    return Cost(sum(after.values()) - sum(before.values()), wall)
 
 
-def _processor_time() -> float:
-    """Seconds that all processes below this one have taken so far, those that have ended too."""
-    taken = 0.0
+def _processor_times() -> dict[tuple[int, float], float]:
+    """Seconds that each process below this one has taken itself so far, by its number and start."""
+    taken = {}
     for process in psutil.Process().children(recursive=True):
         try:
             times = process.cpu_times()
+            taken[process.pid, process.create_time()] = times.user + times.system
         except psutil.NoSuchProcess:
             continue
-        taken += times.user + times.system + times.children_user + times.children_system
     return taken
 
 
