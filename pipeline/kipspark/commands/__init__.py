@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from kipspark.commands import captures, compaction, conform, connector, metadata, offsets, share, tiered, transactions
+from kipspark.commands import captures, compaction, conform, connector, logs, metadata, offsets
 from kipspark.commands.app import app
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipwire import KipwireError
@@ -17,12 +17,10 @@ __all__ = [
     "compaction",
     "conform",
     "connector",
+    "logs",
     "main",
     "metadata",
     "offsets",
-    "share",
-    "tiered",
-    "transactions",
 ]
 
 

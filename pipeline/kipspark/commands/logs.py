@@ -1,0 +1,46 @@
+"""`kipspark transactions`, `kipspark share` and `kipspark tiered`, which need only log folders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import SparkSession
+
+from kipspark.commands.app import app
+from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, TableFormat, folders_of_brokers, logs
+from kipspark.commands.running import run
+from kipspark.job_reports.share import share_report
+from kipspark.job_reports.tiered import tiered_report
+from kipspark.job_reports.transactions import transactions_report
+from kipspark.report.formats import Format
+from kipspark.report.report import Report
+
+
+def _of_logs(
+    report: Callable[[SparkSession, str], Report], place: Callable[[str | None, str | None], str]
+) -> Callable[..., None]:
+    """A command that runs a job on log folders, which `place` finds and checks."""
+
+    def command(
+        path: LogFolder = None,
+        out: Out = None,
+        table_format: TableFormat = Format.PARQUET,
+        html: Html = None,
+        master: Master = None,
+        remote: Remote = None,
+    ) -> None:
+        found = place(path, remote)
+        run(lambda spark: report(spark, found), out, html, master, remote, data=found, table_format=table_format)
+
+    return command
+
+
+app.command("transactions", help="Open and hanging transactions, and what they hold back, from log folders.")(
+    _of_logs(transactions_report, folders_of_brokers)
+)
+app.command(
+    "share", help="Where share groups are, and what was delivered after their start offsets, from log folders."
+)(_of_logs(share_report, logs))
+app.command("tiered", help="Segments and partitions in tiered storage, from log folders.")(
+    _of_logs(tiered_report, logs)
+)
