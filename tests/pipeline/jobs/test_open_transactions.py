@@ -192,4 +192,4 @@ def test_who_may_be_known_by_a_missing_coordinator_is_not_said_to_hang(spark: Sp
         4: None,
         6: None,
     }
-    assert "only partitions 1 of __transaction_state" in report.notes[1]
+    assert "Only 1 partition of __transaction_state (1) could be read" in report.notes[1]
