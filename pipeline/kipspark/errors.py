@@ -9,6 +9,10 @@ class SourceError(KipwireError):
     """A path that cannot be read: it does not exist, it is something else, or an option is invalid."""
 
 
+class ListingError(SourceError):
+    """A folder or a store that cannot be listed, so that nobody knows what is in it."""
+
+
 class JobError(KipwireError):
     """A call or a job that cannot be done; the text says what would be right."""
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from kipspark.errors import SourceError
+from kipspark.errors import ListingError, SourceError
 from kipwire.errors import KipwireError
 from kipwire.tools.extras import install, missing_extra
 from kipwire.tools.printable import printable_line
@@ -114,7 +114,7 @@ class StoredFile:
         """The URLs and sizes of all objects in a folder and in those below it, or of the object itself.
 
         Raises:
-            SourceError: the store cannot be reached, or does not let this user list it.
+            ListingError: the store cannot be reached, or does not let this user list it.
         """
         try:
             with self._reported():
@@ -125,7 +125,7 @@ class StoredFile:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise SourceError(f"{self.url}: cannot be listed: {error.strerror or error}") from None
+            raise ListingError(f"{self.url}: cannot be listed: {error.strerror or error}") from None
         base, root = self.url.rstrip("/"), path.rstrip("/")
         return [
             (base + name.removeprefix(root), int(facts["size"]))

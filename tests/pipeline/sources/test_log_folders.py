@@ -10,11 +10,16 @@ from typing import Any
 
 import pytest
 
-from kipspark.errors import SourceError
+from kipspark.errors import ListingError, SourceError
 from kipspark.sources import log_rows
+from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
+from kipspark.sources.changing_logs.checkpoints import Reached
+from kipspark.sources.changing_logs.follower import Follower
 from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.log_rows import read_rows
+from kipspark.sources.partition_files.kinds import KINDS
+from kipspark.sources.partition_files.reading import find_files
 from kipspark.sources.segments import find_segments
 from kipspark.sources.snapshots import first_snapshots
 from kipspark.sources.splits import Split, cut
@@ -198,3 +203,49 @@ def test_a_broken_batch_costs_no_look_at_what_follows(tmp_path: Path, monkeypatc
     monkeypatch.setattr("kipwire.records.segments.open", lambda *args: Counted(opened(*args)), raising=False)
     assert len(list(rows(split, Wanted(permissive=True)))) == count
     assert read < 2 * Path(split.segment.path).stat().st_size
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let nobody list a folder; root could, whatever its permissions are."""
+    scandir = os.scandir
+
+    def forbidden(path: Any) -> Any:
+        if Path(path) == folder:
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", forbidden)
+
+
+@pytest.mark.parametrize(
+    "find",
+    [find_segments, find_captures, lambda root: find_files(KINDS["segment"], root)],
+    ids=["log", "capture", "files"],
+)
+@pytest.mark.parametrize("forbidden", [".", "t-1"])
+def test_a_folder_that_cannot_be_listed_is_an_error(
+    find: Any, forbidden: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        write(tmp_path / f"t-{number}", batch(0))
+    forbid(monkeypatch, tmp_path / forbidden)
+    with pytest.raises(ListingError) as raised:
+        find(str(tmp_path))
+    assert str(raised.value) == f"{tmp_path / forbidden}: cannot be listed: Permission denied"
+
+
+def test_the_folder_of_lost_files_is_left_to_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "t-0", batch(0))
+    (tmp_path / "lost+found").mkdir()
+    forbid(monkeypatch, tmp_path / "lost+found")
+    assert [segment.topic for segment in find_segments(tmp_path)] == ["t"]
+
+
+def test_a_stream_does_not_take_a_folder_that_cannot_be_listed_for_a_deleted_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "t-0", batch(0))
+    follower = Follower(lambda: find_segments(tmp_path), Wanted(), 1, fail_on_data_loss=True)
+    forbid(monkeypatch, folder)
+    with pytest.raises(ListingError, match="cannot be listed"):
+        follower.latest(Reached({str(folder): 1}), None)

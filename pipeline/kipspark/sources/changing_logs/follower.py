@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
-from kipspark.errors import SourceError
+from kipspark.errors import ListingError, SourceError
 from kipspark.sources.changing_logs.checkpoints import Reached
 from kipspark.sources.changing_logs.ends import End, log_end, settled
 from kipspark.sources.changing_logs.limits import Unread, share_out
@@ -143,6 +143,8 @@ class Follower:
         """What there is at present, by folders."""
         try:
             segments = self._segments()
+        except ListingError:
+            raise
         except SourceError:
             if is_needed:
                 raise

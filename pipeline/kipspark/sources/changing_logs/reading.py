@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kipspark.errors import SourceError
+from kipspark.errors import ListingError, SourceError
 from kipspark.files.stores import is_url
 from kipspark.sources.changing_logs.ends import log_end, settled
 from kipspark.sources.changing_logs.losses import Present, check_is_there
@@ -114,6 +114,8 @@ def _present(folder: str) -> tuple[list[Segment], Present | None]:
     """The segments of a folder, and the offsets that they have; None if there are none."""
     try:
         replica = find_segments(folder)
+    except ListingError:
+        raise
     except SourceError:
         return [], None
     return replica, Present(replica[0].base_offset, log_end(replica[-1], None).offset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -56,6 +57,11 @@ class Kind(NamedTuple):
     """The column for the offset in the file's name."""
     is_of_broker: bool = False
     """Whether it is a file of the whole broker, whose entries have the partitions."""
+
+    def is_name_of(self, path: str) -> bool:
+        """Whether files of this kind have the name that a path ends with."""
+        name = path.rpartition("/")[2]
+        return any(fnmatchcase(name, pattern) for pattern in self.patterns)
 
     def schema(self) -> pa.Schema:
         """All columns of the kind."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
@@ -10,15 +9,15 @@ from pathlib import Path
 import pyarrow as pa
 
 from kipspark.errors import SourceError
+from kipspark.files.access import FoundFile, files_at
 from kipspark.files.stores import is_url
 from kipspark.sources.partition_files.kinds import Kind, PartitionFile, Row
 from kipwire import KipwireError
-from kipwire.logs.names import partition_of
+from kipwire.logs.names import HIGHEST_OFFSET, partition_of
 
 _ROWS = 16384
 """The most rows of a batch."""
 NOT_IN_STORES = "files beside segments are read in the folders of brokers, not in stores; give a folder of this machine"
-_HIGHEST_OFFSET = 2**63 - 1
 
 
 def find_files(
@@ -34,20 +33,17 @@ def find_files(
         partitions: only those of partitions with these numbers; all if empty.
 
     Raises:
-        SourceError: the path does not exist, or is a URL.
+        SourceError: the path does not exist, cannot be listed, or is a URL.
     """
     if is_url(root):
         raise SourceError(f"{root}: {NOT_IN_STORES}")
-    path = Path(root)
-    if not path.exists():
-        raise SourceError(f"{path}: there is no such file or folder")
-    if path.is_file():
-        paths = [path] if any(path.match(pattern) for pattern in kind.patterns) else []
-    elif kind.is_of_broker and partition_of(path.absolute().name) is not None:
-        paths = [path.absolute().parent / name for name in kind.patterns if (path.absolute().parent / name).exists()]
+    path = Path(root).absolute()
+    if kind.is_of_broker and partition_of(path.name) is not None and path.is_dir():
+        roots = [above for name in kind.patterns if (above := path.parent / name).is_file()]
     else:
-        paths = [file for pattern in kind.patterns for file in path.rglob(pattern)]
-    found = [file for one in paths if (file := _file(kind, one.absolute())) is not None]
+        roots = [path]
+    listed = [one for place in roots for one in files_at(place, kind.is_name_of) if kind.is_name_of(one.path)]
+    found = [file for one in listed if (file := _file(kind, one)) is not None]
     return sorted(
         file
         for file in found
@@ -56,19 +52,14 @@ def find_files(
     )
 
 
-def _file(kind: Kind, path: Path) -> PartitionFile | None:
+def _file(kind: Kind, found: FoundFile) -> PartitionFile | None:
+    path = Path(found.path)
     number = int(path.stem) if kind.number else None
     of_folder = partition_of(path.parent.name)
-    if (of_folder is None and not kind.is_of_broker) or (number or 0) > _HIGHEST_OFFSET:
-        return None
-    try:
-        status = path.stat()
-    except FileNotFoundError:  # the broker has just removed it
-        return None
-    if not stat.S_ISREG(status.st_mode):  # such as a pipe, on which a read would block
+    if (of_folder is None and not kind.is_of_broker) or (number or 0) > HIGHEST_OFFSET:
         return None
     topic, partition = of_folder or (None, None)
-    return PartitionFile(str(path), topic, partition, number, status.st_size)
+    return PartitionFile(found.path, topic, partition, number, found.size)
 
 
 def read_file(kind: Kind, file: PartitionFile, permissive: bool) -> Iterator[pa.RecordBatch]:
