@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 SEGMENT, SNAPSHOT = ".log", ".checkpoint"
+HIGHEST_INT32 = 2**31 - 1
+"""The highest number of a partition, and the highest epoch."""
+HIGHEST_OFFSET = 2**63 - 1
 
 _FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})")
 _SEGMENT = re.compile(r"(?P<base_offset>[0-9]{20})\.log")
@@ -16,8 +19,6 @@ _TIERED_SEGMENT = re.compile(rf"(?P<base_offset>[0-9]{{1,20}})-{_ID}\.log")
 _TIERED_PARTITION = re.compile(rf"(?P<topic>[a-zA-Z0-9._-]{{1,249}})-(?P<partition>[0-9]{{1,10}})-{_ID}")
 _TIERED_TOPIC = re.compile(rf"(?P<topic>[a-zA-Z0-9._-]{{1,249}})-{_ID}")
 _NUMBER = re.compile(r"[0-9]{1,10}")
-_HIGHEST_INT32 = 2**31 - 1
-_HIGHEST_INT64 = 2**63 - 1
 
 
 class Partition(NamedTuple):
@@ -47,7 +48,7 @@ class SnapshotEnd(NamedTuple):
 def partition_of(folder: str) -> Partition | None:
     """The partition whose log is in a folder of that name, such as `orders-0`; None if no broker gives such a name."""
     found = _FOLDER.fullmatch(folder)
-    if found is None or int(found["partition"]) > _HIGHEST_INT32:
+    if found is None or int(found["partition"]) > HIGHEST_INT32:
         return None
     return Partition(found["topic"], int(found["partition"]))
 
@@ -55,7 +56,7 @@ def partition_of(folder: str) -> Partition | None:
 def base_offset_of(file: str) -> int | None:
     """The offset at which the segment with that file name starts; None if it is not the name of a segment."""
     found = _SEGMENT.fullmatch(file)
-    if found is None or int(found["base_offset"]) > _HIGHEST_INT64:
+    if found is None or int(found["base_offset"]) > HIGHEST_OFFSET:
         return None
     return int(found["base_offset"])
 
@@ -72,14 +73,14 @@ def tiered_segment_of(above: str, folder: str, file: str) -> SegmentName | None:
         file: its own name.
     """
     segment = _TIERED_SEGMENT.fullmatch(file)
-    if segment is None or int(segment["base_offset"]) > _HIGHEST_INT64:
+    if segment is None or int(segment["base_offset"]) > HIGHEST_OFFSET:
         return None
     if _NUMBER.fullmatch(folder):
         of_topic, partition = _TIERED_TOPIC.fullmatch(above), folder
     else:
         of_topic = _TIERED_PARTITION.fullmatch(folder)
         partition = of_topic["partition"] if of_topic is not None else ""
-    if of_topic is None or int(partition) > _HIGHEST_INT32:
+    if of_topic is None or int(partition) > HIGHEST_INT32:
         return None
     return SegmentName(of_topic["topic"], int(partition), int(segment["base_offset"]))
 
@@ -87,7 +88,7 @@ def tiered_segment_of(above: str, folder: str, file: str) -> SegmentName | None:
 def snapshot_end_of(file: str) -> SnapshotEnd | None:
     """Where the snapshot with that file name ends; None if it is not the name of a snapshot."""
     found = _SNAPSHOT.fullmatch(file)
-    if found is None or int(found["end_offset"]) > _HIGHEST_INT64 or int(found["epoch"]) > _HIGHEST_INT32:
+    if found is None or int(found["end_offset"]) > HIGHEST_OFFSET or int(found["epoch"]) > HIGHEST_INT32:
         return None
     return SnapshotEnd(int(found["end_offset"]), int(found["epoch"]))
 

@@ -14,6 +14,7 @@ from kafka_messages.aborted_txn.v0 import AbortedTxn
 from kafka_messages.producer_snapshot.v1 import ProducerSnapshot
 from kipwire.codec.checksums import crc32c
 from kipwire.errors import DecodeError
+from kipwire.logs.names import HIGHEST_INT32, HIGHEST_OFFSET
 from kipwire.records.locations import wrong_checksum
 from kipwire.tools.words import counted, only_left
 
@@ -25,6 +26,8 @@ _CHECKSUM_END = _VERSION.size + 4
 """Of a producer snapshot: its version and its checksum come before what the checksum covers."""
 _ENTRIES_AT_ONCE = 4096
 _CHECKPOINT_VERSION = 0
+_LONGEST = 20
+"""Characters of a number of 64 bits."""
 
 TIME_ENTRY_BYTES = _TIME_ENTRY.size
 """The size of an entry of a time index."""
@@ -78,7 +81,7 @@ def offset_index(file: BinaryIO, base_offset: int) -> Iterator[OffsetIndexEntry]
             last = f"offset {base_offset + last_relative} at {last_position}" if number else "the start of the segment"
             reason = f"offset {base_offset + relative} at position {position} is not after {last}"
             raise DecodeError("offset index", 0, f"entries[{number}]", number * _OFFSET_ENTRY.size, reason)
-        yield OffsetIndexEntry(base_offset + relative, position)
+        yield OffsetIndexEntry(_offset("offset index", number, _OFFSET_ENTRY, base_offset, relative), position)
         last_relative, last_position = relative, position
 
 
@@ -94,12 +97,24 @@ def time_index(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:
     """
     last = TimeIndexEntry(-1, -1)
     for number, (timestamp, relative) in enumerate(_entries(file, _TIME_ENTRY, "time index")):
-        entry = TimeIndexEntry(timestamp, base_offset + relative)
+        entry = TimeIndexEntry(timestamp, _offset("time index", number, _TIME_ENTRY, base_offset, relative))
         if relative < 0 or timestamp < last.timestamp or entry.offset < last.offset:
             reason = f"{timestamp} at offset {entry.offset} is not after {last.timestamp} at offset {last.offset}"
             raise DecodeError("time index", 0, f"entries[{number}]", number * _TIME_ENTRY.size, reason)
         yield entry
         last = entry
+
+
+def _offset(name: str, number: int, packer: Packer, base_offset: int, relative: int) -> int:
+    """The offset of an index entry, which has it relative to that of the segment.
+
+    Raises:
+        DecodeError: it has more than 64 bits.
+    """
+    if base_offset + relative > HIGHEST_OFFSET:
+        reason = f"offset {base_offset} + {relative} has more than 64 bits"
+        raise DecodeError(name, 0, f"entries[{number}]", number * packer.size, reason)
+    return base_offset + relative
 
 
 def _entries(file: BinaryIO, packer: Packer, name: str) -> Iterator[tuple[int, int]]:
@@ -171,7 +186,7 @@ def leader_epochs(text: str) -> list[LeaderEpoch]:
     Raises:
         ValueError: it is not such a file; the error says the line.
     """
-    return [LeaderEpoch(*map(int, fields)) for fields in _checkpoint(text, "epoch and start offset", 2)]
+    return [LeaderEpoch(*numbers) for _, numbers in _checkpoint(text, "epoch and start offset", 0)]
 
 
 def partition_offsets(text: str) -> list[PartitionOffset]:
@@ -184,12 +199,15 @@ def partition_offsets(text: str) -> list[PartitionOffset]:
     Raises:
         ValueError: it is not such a file; the error says the line.
     """
-    lines = _checkpoint(text, "topic, partition and offset", 3)
-    return [PartitionOffset(topic, int(partition), int(offset)) for topic, partition, offset in lines]
+    lines = _checkpoint(text, "topic, partition and offset", 1)
+    return [PartitionOffset(topic, *numbers) for (topic,), numbers in lines]
 
 
-def _checkpoint(text: str, what: str, fields: int) -> Iterator[list[str]]:
-    """The lines of a checkpoint, split; the first line is its version, the second the number of the others."""
+def _checkpoint(text: str, what: str, words: int) -> Iterator[tuple[list[str], tuple[int, int]]]:
+    """The lines of a checkpoint: some words, then a number of 32 bits and an offset.
+
+    The first line is the version of the file, the second the number of the others.
+    """
     if not text:  # as brokers make the file, before they have anything to write into it
         return
     lines = text.splitlines()
@@ -202,13 +220,15 @@ def _checkpoint(text: str, what: str, fields: int) -> Iterator[list[str]]:
         raise ValueError(f"line 2: expected {counted(int(lines[1]), 'line')} after it, found {len(lines) - 2:,}")
     for number, line in enumerate(lines[2:], 3):
         found = line.split(" ")
-        if len(found) != fields or not all(map(_is_number, found[-2:])):
+        *before, short, offset = found if len(found) == words + 2 else ("", "")
+        if not (_is_number(short, HIGHEST_INT32) and _is_number(offset)):
             raise ValueError(f"line {number}: expected {what}, found {_shown(lines, number)}")
-        yield found
+        yield before, (int(short), int(offset))
 
 
-def _is_number(text: str) -> bool:
-    return text.removeprefix("-").isascii() and text.removeprefix("-").isdigit() and len(text) <= 20
+def _is_number(text: str, highest: int = HIGHEST_OFFSET) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(text) <= _LONGEST and -highest <= int(text) <= highest
 
 
 def _shown(lines: list[str], number: int) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,3 +161,24 @@ def test_a_large_index_is_read_in_pieces(tmp_path: Path) -> None:
         out.truncate(1 << 40)  # a sparse file that no memory could hold
     with path.open("rb") as opened:
         assert len(list(offset_index(opened, BASE))) == 5
+
+
+@pytest.mark.parametrize(
+    ("read", "line"),
+    [
+        (leader_epochs, "2147483648 0"),
+        (leader_epochs, "0 9223372036854775808"),
+        (leader_epochs, "0 -9223372036854775809"),
+        (partition_offsets, "orders 4294967296 0"),
+        (partition_offsets, "orders 0 99999999999999999999"),
+    ],
+)
+def test_numbers_of_checkpoints_that_no_broker_can_have_are_refused(read: Callable[[str], Any], line: str) -> None:
+    with pytest.raises(ValueError, match=f"line 3: expected .* offset, found '{line}'"):
+        read(f"0\n1\n{line}\n")
+
+
+@pytest.mark.parametrize(("read", "entry"), [(offset_index, ">ii"), (time_index, ">qi")])
+def test_an_offset_of_an_index_has_at_most_64_bits(read: Callable[..., Any], entry: str) -> None:
+    with pytest.raises(DecodeError, match=r"entries\[0\].*: offset 9223372036854775807 \+ 1 has more than 64 bits"):
+        list(read(io.BytesIO(struct.pack(entry, 1, 1)), 2**63 - 1))
