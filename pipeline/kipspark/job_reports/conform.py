@@ -10,6 +10,7 @@ from pyspark.sql import functions as sf
 from kipspark.errors import JobError
 from kipspark.jobs import conform
 from kipspark.report.report import Report, Table
+from kipspark.sources.paths import read_path
 from kipspark.spark.types import struct_type
 
 _NO_GOLDEN = "no golden messages; expected lines of the kind message in *.jsonl or *.jsonl.gz"
@@ -60,7 +61,7 @@ def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
     schema = "kind string, message string, version smallint, hex string"
     return (
         spark.read.option("pathGlobFilter", "*.jsonl*")
-        .text(str(path))
+        .text(read_path(path))
         .where(sf.trim(text) != "")
         .select(sf.from_json(text, schema).alias("line"), sf.get_json_object(text, "$.json").alias("json"))
         .where(sf.coalesce("line.kind", sf.lit("message")) == "message")

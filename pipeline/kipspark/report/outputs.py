@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from kipspark.errors import JobError
 from kipspark.report.formats import LINE_ENDS, Format, header, lines
 from kipspark.report.report import Table
+from kipspark.sources.paths import read_path
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 
 
@@ -112,7 +113,7 @@ def _is_seen(spark: SparkSession, folder: Path) -> bool:
     probe = folder / "probe"
     probe.write_text("seen")
     try:
-        return [row[0] for row in spark.read.text(str(probe)).collect()] == ["seen"]
+        return [row[0] for row in spark.read.text(read_path(probe)).collect()] == ["seen"]
     except PySparkException:
         return False
     finally:

@@ -17,6 +17,7 @@ from pyspark.sql import functions as sf
 
 from kipspark.commands import running
 from kipspark.errors import JobError
+from kipspark.job_reports.conform import golden_corpus
 from kipspark.job_reports.offsets import offsets_report
 from kipspark.report.formats import Format
 from kipspark.report.metrics import Gauge, Metrics, exposition
@@ -185,6 +186,16 @@ def test_a_text_file_replaces_none_that_another_run_wrote(spark: SparkSession, t
     with pytest.raises(JobError, match=r"out/b.csv: another run has written it meanwhile, and nothing is overwritten"):
         write_tables(tmp_path / "out", [first, second], Format.CSV)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {"b.csv": b"id\r\n0\r\n1\r\n"}
+
+
+@pytest.mark.parametrize(
+    "name", ["%s{}$HOME", "x[1]", "a{b", "st*r", "what?", "back\\slash", "=1+1", "a:b", "<script>"]
+)
+def test_a_folder_may_have_any_name(name: str, spark: SparkSession, tmp_path: Path) -> None:
+    write_tables(tmp_path / name, [Table("numbers", "", spark.range(2), ("id",))], Format.JSONL)
+    assert (tmp_path / name / "numbers.jsonl").read_text() == '{"id":0}\n{"id":1}\n'
+    (tmp_path / name / "golden.jsonl").write_text('{"message": "HeartbeatRequest"}')
+    assert golden_corpus(spark, tmp_path / name / "golden.jsonl").count() == 1
 
 
 def test_text_is_not_written_where_spark_has_other_files(spark: SparkSession, tmp_path: Path) -> None:
