@@ -39,6 +39,8 @@ def reason(error: BaseException) -> str:
         return _OF_TASK.sub("", "".join(text.splitlines()[1:2]).removeprefix(": "))
     if isinstance(error, (Py4JNetworkError, ConnectionRefusedError, ConnectionResetError)):
         return f"Spark's JVM has ended before the job, as it does if the system is out of memory; {_more_memory()}"
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
     return text.partition("\n")[0] if isinstance(error, Py4JError) else text
 
 

@@ -92,6 +92,7 @@ SEGMENTS = DATA / "segments"
         ("connector --repository=", r": '': is not the URL of a Maven repository, such as https://HOST/PATH"),
         ("conform --package json", r"json: is not a package that kipgen generated"),
         ("conform --golden {file}/none", r"none: there is no such file or folder"),
+        (f"offsets --html {'a' * 300}", r"^kipspark: a+: File name too long$"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_spark_starts(
