@@ -12,6 +12,7 @@ from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, Tabl
 from kipspark.commands.running import run
 from kipspark.job_reports.compaction import check_topics, compaction_report
 from kipspark.report.formats import Format
+from kipspark.sources.options import listed
 from kipspark.sources.segments import find_segments
 
 
@@ -33,7 +34,7 @@ def compaction(
 ) -> None:
     """How much of compacted topics is dead, by partition and segment, from log folders."""
     found = folders_of_brokers(path, remote)
-    wanted = [name.strip() for name in topics.split(",") if name.strip()]
+    wanted = listed(topics)
     if remote is None:
         check_topics(found, wanted, {segment.topic for segment in find_segments(found)})
     run(

@@ -18,6 +18,11 @@ _OF_TABLES = {"owner", "provider"}
 """What Spark before 4.3 passes with the options of a table that `create table` makes."""
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """The parts of a list separated by commas, such as `orders, clicks`, without the spaces around them."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 class Options:
     """The options of one data source, each read once.
 
@@ -59,7 +64,7 @@ class Options:
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list separated by commas, such as `orders,clicks`; empty if not given."""
-        return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
+        return listed(self.text(name) or "")
 
     def numbers(self, name: str) -> tuple[int, ...]:
         """A list of whole numbers separated by commas; empty if not given.

@@ -16,6 +16,7 @@ from pyspark.sql import functions as sf
 
 from kipspark.errors import JobError
 from kipspark.sources import register as register_sources
+from kipspark.sources.options import listed
 from kipspark.spark.error_names import error_name
 from kipspark.spark.functions import (
     error_of_coordinator,
@@ -88,7 +89,7 @@ FUNCTIONS = (
         1,
         3,
         ("mode", "package"),
-        "_FUNC_(message, name[, version[, options]]) - The bytes of a column of structs, the reverse of from_message.",
+        "_FUNC_(rows, message[, version[, options]]) - The bytes of a column of structs, the reverse of from_message.",
         _MESSAGE.format("rows", "struct: the columns of the message")
         + _OPTIONS.format("mode (FAILFAST or PERMISSIVE), package"),
         "SELECT _FUNC_(commit, 'OffsetCommitValue', 3) FROM commits",
@@ -248,4 +249,4 @@ def _checked(options: Mapping[str, str], known: tuple[str, ...]) -> dict[str, An
     for name in options:
         if name not in known:
             raise JobError(f"there is no option {name!r}; the options are {', '.join(known) or 'none'}")
-    return {name: text.split(",") if name in _LISTS else text for name, text in options.items()}
+    return {name: listed(text) if name in _LISTS else text for name, text in options.items()}

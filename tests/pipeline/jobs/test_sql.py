@@ -68,6 +68,15 @@ def test_the_functions_give_what_those_of_python_give(sql: SparkSession) -> None
     )
 
 
+def test_lists_may_have_spaces_after_their_commas(sql: SparkSession) -> None:
+    same(
+        sql,
+        "select from_coordinator(key, value, map('types', 'OffsetCommit, GroupMetadata')) it from group_log",
+        "group_log",
+        kipspark.from_coordinator("key", "value", types=["OffsetCommit", "GroupMetadata"]),
+    )
+
+
 @pytest.mark.every_spark
 def test_what_was_read_can_be_written(sql: SparkSession) -> None:
     query = """
