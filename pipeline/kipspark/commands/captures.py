@@ -19,6 +19,7 @@ from kipspark.commands.options import (
     Remote,
     TableFormat,
     captures,
+    folder_here,
     place,
     port_numbers,
 )
@@ -58,9 +59,14 @@ app.command("traffic", help="Clients, APIs, versions, sizes, latencies and error
 def extract(
     path: Annotated[
         str,
-        typer.Argument(help="A tcpdump file (pcap, pcapng), or a folder of such files, or its URL.", parser=place),
+        typer.Argument(
+            help="A tcpdump file (pcap, pcapng), or a folder of such files, or its URL.", metavar="PATH", parser=place
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="New folder for the frames; it must not exist yet.")],
+    out: Annotated[
+        Path,
+        typer.Option(help="New folder for the frames; it must not exist yet.", metavar="FOLDER", parser=folder_here),
+    ],
     ports: Ports = "",
 ) -> None:
     """Extract Kafka's frames from captured packets into kipwire's own format, which is smaller and read in parallel."""

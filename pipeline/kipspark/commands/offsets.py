@@ -11,7 +11,7 @@ import typer
 from pyspark.sql import DataFrame, SparkSession
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, TableFormat, logs
+from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, TableFormat, folder_here, logs
 from kipspark.commands.running import ReportOf, run
 from kipspark.errors import JobError
 from kipspark.files.access import check_is_here
@@ -32,21 +32,25 @@ def offsets(
         str | None, typer.Option(help="Brokers such as localhost:9092, to read present offsets from instead of a PATH.")
     ] = None,
     command_config: Annotated[
-        Path | None, typer.Option(help="Properties file for the client that connects to the brokers.")
+        Path | None,
+        typer.Option(help="Properties file for the client that connects to the brokers.", metavar="FILE"),
     ] = None,
     out: Out = None,
     table_format: TableFormat = Format.PARQUET,
     html: Html = None,
     metrics: Annotated[
         str | None,
-        typer.Option(help="File for lag in Prometheus' text format, such as kafka.prom; - is standard output."),
+        typer.Option(
+            help="File for lag in Prometheus' text format, such as kafka.prom; - is standard output.", metavar="FILE"
+        ),
     ] = None,
     stalled_after: Annotated[
         int, typer.Option(min=1, help="Seconds that an offset stands still, with unread records, to be listed.")
     ] = reports.STALLED_AFTER,
     stream: Annotated[bool, typer.Option(help="Write commits to --out as they arrive; needs --checkpoint.")] = False,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Folder in which a stream records what it has read.", resolve_path=True)
+        Path | None,
+        typer.Option(help="Folder in which a stream records what it has read.", metavar="FOLDER", parser=folder_here),
     ] = None,
     every: Annotated[
         int | None, typer.Option(min=1, help="Seconds between two reads; by default it reads once.")

@@ -27,10 +27,22 @@ def place(text: str) -> str:
     return text if is_url(text) else os.path.realpath(text.removeprefix("file://"))
 
 
+def folder_here(text: str) -> Path:
+    """The absolute path of a folder to write to.
+
+    Raises:
+        BadParameter: it is a URL.
+    """
+    if is_url(text):
+        raise typer.BadParameter(f"{text} is a URL; give a folder of this machine")
+    return Path(os.path.realpath(text.removeprefix("file://")))
+
+
 LogFolder = Annotated[
     str | None,
     typer.Argument(
         help="A folder, or its URL, such as s3://bucket/logs; by default the sample data.",
+        metavar="PATH",
         parser=place,
     ),
 ]
@@ -38,6 +50,7 @@ Captures = Annotated[
     str | None,
     typer.Argument(
         help="A tcpdump file (pcap, pcapng), or a folder of captures, or its URL; by default the sample data.",
+        metavar="PATH",
         parser=place,
     ),
 ]
@@ -48,13 +61,14 @@ Out = Annotated[
     Path | None,
     typer.Option(
         help="Folder for the tables, each a subfolder of Parquet files, or a file of another --format.",
-        resolve_path=True,
+        metavar="FOLDER",
+        parser=folder_here,
     ),
 ]
 TableFormat = Annotated[
     Format, typer.Option("--format", help="What the tables in --out are: Parquet, CSV (RFC 4180), or JSON lines.")
 ]
-Html = Annotated[Path | None, typer.Option(help="File for a page with charts and tables.")]
+Html = Annotated[Path | None, typer.Option(help="File for a page with charts and tables.", metavar="FILE")]
 Master = Annotated[str | None, typer.Option(help="Spark master; by default all cores of this machine.")]
 Remote = Annotated[str | None, typer.Option(help="Address of a Spark Connect server, such as sc://localhost.")]
 

@@ -117,6 +117,28 @@ def test_what_cannot_be_done_is_refused_before_spark_starts(
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "kept"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        ("offsets --out s3://bucket/tables", "--out"),
+        ("traffic --out s3a://bucket/tables", "--out"),
+        ("extract kafka.pcap --out gs://bucket/frames", "--out"),
+        ("offsets --stream --out tables --checkpoint s3://bucket/seen", "--checkpoint"),
+    ],
+)
+def test_a_url_is_not_taken_for_a_folder_to_write_to(
+    arguments: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kipspark", *arguments.split()])
+    with pytest.raises(SystemExit) as end:
+        commands.main()
+    assert end.value.code == 2
+    printed = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert re.search(f"Invalid value for '{option}': .*bucket/.* is a URL; give a folder of this machine", printed)
+    assert list(tmp_path.iterdir()) == []
+
+
 _OUT_OF_MEMORY = (
     "; its JVM may use 1g: set the environment variable SPARK_DRIVER_MEMORY, such as SPARK_DRIVER_MEMORY=4g"
 )
