@@ -17,9 +17,9 @@ from kipspark.report.report import Report
 
 
 def _of_logs(
-    report: Callable[[SparkSession, str], Report], place: Callable[[str | None, str | None], str]
+    report: Callable[[SparkSession, str], Report], checked: Callable[[str | None, str | None], str]
 ) -> Callable[..., None]:
-    """A command that runs a job on log folders, which `place` finds and checks."""
+    """A command that runs a job on log folders, after `checked` has looked at them."""
 
     def command(
         path: LogFolder = None,
@@ -29,7 +29,7 @@ def _of_logs(
         master: Master = None,
         remote: Remote = None,
     ) -> None:
-        found = place(path, remote)
+        found = checked(path, remote)
         run(lambda spark: report(spark, found), out, html, master, remote, data=found, table_format=table_format)
 
     return command

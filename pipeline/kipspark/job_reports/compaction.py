@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.errors import JobError
+from kipspark.job_reports.log_heads import heads
 from kipspark.jobs import compaction, metadata, open_transactions
 from kipspark.jobs.replicas import without_copies
 from kipspark.report.report import Report, Table
@@ -37,8 +38,7 @@ def compaction_report(spark: SparkSession, path: str | Path, wanted: Sequence[st
     if not topics:
         raise JobError(f"{path}: no topic is known to be compacted; name some with --topics")
     names = ",".join(topics)
-    heads = {"includeControl": "true", "level": "batches", "columns": ",".join(open_transactions.OF_BATCHES)}
-    batches = spark.read.format("kafka_log").options(topics=names, **heads).load(str(path))
+    batches = heads(spark, path, open_transactions.OF_BATCHES, topics)
     of_records = spark.read.format("kafka_log").options(topics=names, columns=",".join(compaction.OF_RECORDS))
     segments = listed.where(sf.col("topic").isin(topics))
     snapshots = files("producer", names)

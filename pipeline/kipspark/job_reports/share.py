@@ -7,7 +7,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from kipspark.job_reports.log_heads import heads
 from kipspark.jobs import metadata, share
+from kipspark.jobs.lag import last_ends
 from kipspark.report.report import Report, Table
 
 _OF_ENDS = ("topic", "partition", "last_offset")
@@ -16,13 +18,10 @@ _OF_ENDS = ("topic", "partition", "last_offset")
 def share_report(spark: SparkSession, path: str | Path) -> Report:
     """Where share groups are, from the log folders of brokers."""
 
-    def log(*topics: str) -> DataFrame:
-        records = spark.read.format("kafka_log").options(topics=",".join(topics), includeControl="true")
-        return records.load(str(path))
+    def log(topic: str) -> DataFrame:
+        return spark.read.format("kafka_log").options(topics=topic, includeControl="true").load(str(path))
 
-    heads = {"includeControl": "true", "level": "batches", "columns": ",".join(_OF_ENDS)}
-    batches = spark.read.format("kafka_log").options(**heads).load(str(path))
-    ends = batches.groupBy("topic", "partition").agg((sf.max("last_offset") + 1).alias("end_offset"))
+    ends = last_ends(heads(spark, path, _OF_ENDS))
     snapshot = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC).load(str(path))
     topics = _names(share.topic_ids(log(metadata.TOPIC), snapshot), share.topics_of_groups(log(share.GROUPS))).persist()
     states = share.states(log(share.TOPIC)).persist()

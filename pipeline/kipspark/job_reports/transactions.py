@@ -7,6 +7,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from kipspark.job_reports.log_heads import heads
 from kipspark.jobs import open_transactions, transaction_state
 from kipspark.jobs.metadata import TOPIC as METADATA
 from kipspark.report.report import Report, Table
@@ -17,8 +18,7 @@ def transactions_report(spark: SparkSession, path: str | Path) -> Report:
     """Transactions of coordinators and of partitions, from the log folders of brokers."""
     topic = spark.read.format("kafka_log").options(topics=transaction_state.TOPIC)
     coordinated = transaction_state.transactions(topic.load(str(path))).persist()
-    heads = {"includeControl": "true", "level": "batches", "columns": ",".join(open_transactions.OF_BATCHES)}
-    batches = spark.read.format("kafka_log").options(**heads).load(str(path))
+    batches = heads(spark, path, open_transactions.OF_BATCHES)
 
     def files(kind: str) -> DataFrame:
         return spark.read.format("kafka_partition_files").option("kind", kind).load(str(path))
@@ -79,10 +79,9 @@ def _where_coordinators_are(coordinators: list[int], has_all: bool) -> str:
     """A note that says which coordinators' logs were read."""
     topic = transaction_state.TOPIC
     if has_all:
-        return f"All {len(coordinators)} partitions of {topic} were read."
-    there = (
-        f"Only {counted(len(coordinators), 'partition')} of {topic} ({', '.join(map(str, coordinators))}) could be read"
-    )
-    if not coordinators:
-        there = f"There is no {topic}"
+        return f"{topic} was read as a whole: {counted(len(coordinators), 'partition')}."
+    there = f"There is no {topic}"
+    if coordinators:
+        numbers = ", ".join(map(str, coordinators))
+        there = f"Only {counted(len(coordinators), 'partition')} of {topic} ({numbers}) could be read"
     return f"{there}, so transactions of unknown producers may or may not be hanging."

@@ -12,6 +12,8 @@ VERSION = 1
 """The version of the format that is written. What was written before there were versions has none."""
 
 _VERSION, _NEXT, _FIRST = "version", "next_offsets", "first_offsets"
+_SHOWN = 200
+"""Characters of something else that an error shows."""
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
@@ -26,8 +28,8 @@ class Reached(NamedTuple):
 
 def document(reached: Reached) -> dict[str, Any]:
     """What a checkpoint keeps, in the present version of the format."""
-    written: dict[str, Any] = {_VERSION: VERSION, _NEXT: dict(reached.next_offsets)}
-    return written | {_FIRST: dict(reached.first_offsets)} if reached.first_offsets else written
+    first = {_FIRST: dict(reached.first_offsets)} if reached.first_offsets else {}
+    return {_VERSION: VERSION, _NEXT: dict(reached.next_offsets), **first}
 
 
 def reached_by(kept: Any) -> Reached:
@@ -65,6 +67,3 @@ def _not_ours(kept: Any) -> SourceError:
     text = repr(kept)
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return SourceError(f"kafka_log: the stream's checkpoint has offsets that kafka_log does not write: {shown}")
-
-
-_SHOWN = 200

@@ -1,0 +1,21 @@
+"""What reports read of logs in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+
+def heads(spark: SparkSession, path: str | Path, columns: Iterable[str], topics: Iterable[str] = ()) -> DataFrame:
+    """The heads of all batches of these topics, or of all topics, with control batches, since these take offsets too.
+
+    Args:
+        spark: the session.
+        path: of the log folders.
+        columns: of batches.
+        topics: only those; all if empty.
+    """
+    options = {"level": "batches", "includeControl": "true", "columns": ",".join(columns), "topics": ",".join(topics)}
+    return spark.read.format("kafka_log").options(**options).load(str(path))
