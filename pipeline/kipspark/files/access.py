@@ -17,13 +17,11 @@ from typing import NamedTuple
 
 from kipspark.errors import ListingError, SourceError
 from kipspark.files.stores import BLOCK, HERE, Storage, StoredFile, is_url
+from kipwire.tools.folders import files_below
 from kipwire.tools.readable import ReadableFile
 
 _FEW = 64 * 1024
 """Bytes of an object to ask for at once where it is only looked at in some places."""
-
-_OF_FILE_SYSTEM = "lost+found"
-"""A folder at the top of a file system, which only root can list."""
 
 ReadAt = Callable[[int, int], bytes]
 """Reads a number of bytes at a position, fewer at the end of the file."""
@@ -106,12 +104,11 @@ def files_at(
     if not Path(path).is_dir():
         reason = "is neither a file nor a folder" if Path(path).exists() else "there is no such file or folder"
         raise SourceError(f"{text}: {reason}")
-    return _regular(
-        file
-        for folder, _, names in os.walk(path, onerror=_check_listed)
-        for name in names
-        if is_chosen(file := os.path.join(folder, name))  # noqa: PTH118  for many files; a Path costs ten times as much
-    )
+    try:
+        chosen = [file for file in files_below(path) if is_chosen(file)]
+    except OSError as error:
+        raise ListingError(f"{error.filename}: cannot be listed: {error.strerror or error}") from None
+    return _regular(chosen)
 
 
 def names_in(folder: str, storage: Storage = HERE) -> list[str]:
@@ -162,18 +159,6 @@ def check_is_here(source: str, path: str) -> None:
 def _read_at(file: io.BufferedReader, size: int, position: int) -> bytes:
     file.seek(position)
     return file.read(size)
-
-
-def _check_listed(error: OSError) -> None:
-    """Raise an error about a folder that cannot be listed, unless nothing is missing without it.
-
-    Raises:
-        ListingError: there may be files in it.
-    """
-    folder = os.fspath(error.filename)
-    is_gone = isinstance(error, (FileNotFoundError, NotADirectoryError))  # the broker has just removed it
-    if not is_gone and os.path.basename(folder) != _OF_FILE_SYSTEM:  # noqa: PTH119  as above
-        raise ListingError(f"{folder}: cannot be listed: {error.strerror or error}") from None
 
 
 def _regular(paths: Iterable[str]) -> list[FoundFile]:

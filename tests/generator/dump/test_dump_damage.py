@@ -12,6 +12,7 @@ from kipwire.records import Record, write_batch, write_message_set
 from kipwire.records.heads import LAST_OFFSET_DELTA, MAGIC, RECORDS_COUNT, SIZE
 from tests.generator.dump.conftest import Dump
 from tests.generator.dump.test_dump_logs import batch, log
+from tests.support.unlisted import forbid
 
 FIRST, SECOND, THIRD = batch(0, b"a"), batch(1, b"b", b"c"), batch(3, b"d")
 START = len(FIRST)
@@ -175,3 +176,15 @@ def test_a_wrong_command_line_says_what_would_be_right(
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"kipgen: {said}")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error(
+    dump: Dump, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "logs").mkdir()
+    for number in range(2):
+        log(tmp_path / "logs" / f"a-{number}", FIRST)
+    forbid(monkeypatch, tmp_path / "logs" / "a-1")
+    done = dump(tmp_path / "logs")
+    assert done.returncode == 2
+    assert done.stderr == f"kipgen: {tmp_path}/logs/a-1: Permission denied\n"

@@ -27,6 +27,7 @@ from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError
 from kipwire.records import Record, read_segment, write_batch
 from tests.support.places import DATA
+from tests.support.unlisted import forbid
 
 FIRST = "0" * 20 + ".log"
 SNAPSHOTS = DATA / "snapshots"
@@ -203,18 +204,6 @@ def test_a_broken_batch_costs_no_look_at_what_follows(tmp_path: Path, monkeypatc
     monkeypatch.setattr("kipwire.records.segments.open", lambda *args: Counted(opened(*args)), raising=False)
     assert len(list(rows(split, Wanted(permissive=True)))) == count
     assert read < 2 * Path(split.segment.path).stat().st_size
-
-
-def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Let nobody list a folder; root could, whatever its permissions are."""
-    scandir = os.scandir
-
-    def forbidden(path: Any) -> Any:
-        if Path(path) == folder:
-            raise PermissionError(13, "Permission denied", str(path))
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", forbidden)
 
 
 @pytest.mark.parametrize(

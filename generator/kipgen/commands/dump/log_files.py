@@ -18,6 +18,7 @@ from kipwire.logs.names import (
     snapshot_end_of,
 )
 from kipwire.records import Bounds
+from kipwire.tools.folders import files_below
 
 RAW = "none"
 """Instead of a topic: records are shown as they are."""
@@ -59,10 +60,12 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
     """The log files at a path: that file; or the segments of a folder, or of all partitions in it.
 
     Raises:
+        OSError: a folder cannot be listed.
         ValueError: the folder has no segments.
     """
     if path.is_dir():
-        folders = sorted({file.parent for file in path.rglob(f"*{SEGMENT}") if base_offset_of(file.name) is not None})
+        files = (Path(file) for file in files_below(str(path)) if file.endswith(SEGMENT))
+        folders = sorted({file.parent for file in files if base_offset_of(file.name) is not None})
         if not folders:
             raise ValueError(
                 f"{path}: no log segments, packets or {INDEX}; give a file, or a folder with files such as "
