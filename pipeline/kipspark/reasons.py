@@ -13,6 +13,10 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 
 _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILINE)
 """The line of a traceback that names the exception raised in a Python worker."""
+_WAITED = "Exception thrown in awaitResult"
+"""What Java says of whatever fails in another thread, such as where a table is broadcast."""
+_CAUSE = re.compile(r"^Caused by: (.+)", re.MULTILINE)
+"""The lines with the reasons, the first one last."""
 _OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
 """The text before the reason why a task failed in Java."""
 
@@ -32,11 +36,14 @@ def reason(error: BaseException) -> str:
     advice = _advice(text)
     if advice:
         return advice
+    raised = _RAISED.findall(text) if isinstance(error, (PySparkException, Py4JJavaError)) else []
+    if raised:
+        return str(raised[-1][1])
     if isinstance(error, PySparkException):
-        raised = _RAISED.findall(text)
-        return str(raised[-1][1]) if raised else _OF_TASK.sub("", text.partition("\n")[0])
+        return _OF_TASK.sub("", text.partition("\n")[0])
     if isinstance(error, Py4JJavaError):  # a plain Java error: its second line has the reason
-        return _OF_TASK.sub("", "".join(text.splitlines()[1:2]).removeprefix(": "))
+        causes = _CAUSE.findall(text) if _WAITED in text else []
+        return _OF_TASK.sub("", causes[-1] if causes else "".join(text.splitlines()[1:2]).removeprefix(": "))
     if isinstance(error, (Py4JNetworkError, ConnectionRefusedError, ConnectionResetError)):
         return f"Spark's JVM has ended before the job, as it does if the system is out of memory; {_more_memory()}"
     if isinstance(error, OSError) and error.filename is not None:

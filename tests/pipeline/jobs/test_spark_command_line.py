@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 import kipspark
@@ -145,6 +145,21 @@ _OUT_OF_MEMORY = (
 _LOST = "Job aborted due to stage failure: Lost task 0.0 in stage 1.0 (TID 1) (host executor driver): "
 
 
+_WAITED = (
+    "An error occurred while calling o1.getResult.\n: org.a.SparkException: Exception thrown in awaitResult: \n\tat a\n"
+)
+
+
+class JavaError(Py4JJavaError):  # type: ignore[misc]
+    """An error of Java with a text that it would otherwise ask the JVM for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
@@ -175,6 +190,14 @@ _LOST = "Job aborted due to stage failure: Lost task 0.0 in stage 1.0 (TID 1) (h
             ),
             "a-0/0.log: b",
         ),
+        (
+            JavaError(
+                f"{_WAITED}Caused by: b.PythonException: T:\n  File x\nkipspark.errors.SourceError: 4.snapshot: no\n"
+            ),
+            "4.snapshot: no",
+        ),
+        (JavaError(f"{_WAITED}Caused by: b.X: c.Y: odd\n\tat b\nCaused by: c.Y: odd\n\tat c"), "c.Y: odd"),
+        (JavaError("An error occurred while calling o1.text.\n: java.io.IOException: odd\n\tat a"), "IOException: odd"),
     ],
 )
 def test_a_failure_is_one_line_that_says_what_to_set(
