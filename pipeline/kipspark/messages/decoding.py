@@ -14,6 +14,7 @@ from kipspark.messages.row_errors import RowError, by_row_of_column, row_error_o
 from kipspark.messages.selection import Selection
 from kipspark.spark.compute import pc
 from kipwire import DecodeError, columns
+from kipwire.tools.words import counted
 
 _BYTES_SHOWN = 48
 
@@ -63,7 +64,8 @@ def raise_first(errors: dict[int, RowError], data: pa.Array) -> None:
         row = min(errors)
         content = data[row].as_py()
         shown = content[:_BYTES_SHOWN].hex() + ("..." if len(content) > _BYTES_SHOWN else "")
-        raise BrokenMessageError(f"{errors[row]} (of {len(content)} bytes: {shown})")
+        size = counted(len(content), "byte")
+        raise BrokenMessageError(f"{errors[row]} (of {size}: {shown})" if content else str(errors[row]))
 
 
 def decode_group(selection: Selection, group: Group) -> Decoded:

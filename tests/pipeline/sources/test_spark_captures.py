@@ -128,6 +128,9 @@ def test_strict_decoding_names_the_first_broken_message() -> None:
         BrokenMessageError, match=r"OffsetCommitValue v3: offset at byte 2: .*\(of 5 bytes: 0003000000\)"
     ):
         decode_strictly(Selection(KAFKA, "OffsetCommitValue"), pa.array([good, good[:5], b"", good]))
+    for start, shown in ((good[:1], r" \(of 1 byte: 00\)"), (b"", "")):
+        with pytest.raises(BrokenMessageError, match=rf"version at byte \d: need 2 bytes, but .* left{shown}$"):
+            decode_strictly(Selection(KAFKA, "OffsetCommitValue"), pa.array([good, start]))
 
 
 def test_only_the_first_batch_looks_for_the_classes_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
