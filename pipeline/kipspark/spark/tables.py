@@ -1,11 +1,11 @@
-"""Decode messages in whole tables: like `from_message`, and faster for messages with arrays of structs.
+"""Decode messages in whole tables: like `from_message`, and faster with PERMISSIVE.
 
     from kipspark import with_message
 
     responses = frames.select("timestamp", "body").transform(with_message, "response", "body", "MetadataResponse", 12)
 
-For a column function Spark keeps the rows of all other columns, and copies each result once more. Here whole batches
-go to Python and back.
+Here whole batches go to Python and back. For a column function Spark keeps the rows of all other columns and, unless
+rows are made first as with FAILFAST, copies its results more often.
 """
 
 from __future__ import annotations
