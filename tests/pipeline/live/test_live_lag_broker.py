@@ -96,8 +96,7 @@ def reported(live_spark: Spark, tmp_path_factory: pytest.TempPathFactory) -> Rep
     unread_traffic.send(ADDRESS, COMPACTED, 0, map(at, range(3 * NEAR)), key=b"same")
     unread_traffic.send(ADDRESS, COMPACTED, 0, [at(3 * NEAR)], key=b"the last segment is never cleaned")
     unread_traffic.compact(ADDRESS, LOGS, COMPACTED, 3 * NEAR)
-    for (group, topic, partition), offset in COMMITTED.items():
-        unread_traffic.commit(ADDRESS, group, topic, partition, offset)
+    unread_traffic.commit(ADDRESS, COMMITTED)
     before = time()
     places = ("--out", str(place / "out"), "--metrics", str(place / "kafka.prom"))
     live_spark.run("kipspark", "offsets", "--bootstrap-servers", ADDRESS, *places)

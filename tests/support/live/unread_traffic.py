@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -66,10 +66,14 @@ def compact(address: str, folder: Path, topic: str, offset: int) -> None:
         sleep(0.1)
 
 
-def commit(address: str, group: str, topic: str, partition: int, offset: int) -> None:
-    """Commit an offset without reading."""
+def commit(address: str, offsets: Mapping[tuple[str, str, int], int]) -> None:
+    """Commit offsets without reading, by group, topic and partition."""
+    (group, topic, partition), offset = next(iter(offsets.items()))
     consumer = KafkaConsumer(bootstrap_servers=address, group_id=group, enable_auto_commit=False)
     part = TopicPartition(topic, partition)
     consumer.assign([part])
-    consumer.commit({part: OffsetAndMetadata(offset, "", -1)})
+    consumer.commit({part: OffsetAndMetadata(offset, "", -1)})  # unlike the admin client, waits for the coordinator
     consumer.close()
+    with admin_client(address) as admin:
+        for (group, topic, partition), offset in offsets.items():
+            admin.alter_group_offsets(group, {TopicPartition(topic, partition): OffsetAndMetadata(offset, "", -1)})
