@@ -31,31 +31,31 @@ COMMITTED = {
     # Plain records, of which groups have read different numbers.
     ("none", TIMED, 0): 0,
     ("some", TIMED, 0): 2,
-    ("some too", TIMED, 0): 2,
+    ("some-too", TIMED, 0): 2,
     ("most", TIMED, 0): 950,
     ("all", TIMED, 0): 1000,
     ("ahead", TIMED, 0): 1234,
     # Deleted up to 2500, so that ranges near the offsets have no record.
     ("before", TIMED, 1): 10,
-    ("before too", TIMED, 1): 20,
-    ("long before", TIMED, 1): 1700,
-    ("just before", TIMED, 1): 2490,
+    ("before-too", TIMED, 1): 20,
+    ("long-before", TIMED, 1): 1700,
+    ("just-before", TIMED, 1): 2490,
     ("after", TIMED, 1): 2600,
     # Markers of transactions at 3 and 8.
-    ("at marker", TIMED, 2): 3,
-    ("before marker", TIMED, 2): 2,
-    ("at last marker", TIMED, 2): 8,
+    ("at-marker", TIMED, 2): 3,
+    ("before-marker", TIMED, 2): 2,
+    ("at-last-marker", TIMED, 2): 8,
     # All deleted.
     ("lost", TIMED, 3): 5,
     # No time, and a time in the future.
-    ("without time", TIMED, 4): 0,
-    ("with time", TIMED, 4): 1,
+    ("without-time", TIMED, 4): 0,
+    ("with-time", TIMED, 4): 1,
     ("future", TIMED, 5): 0,
     # All deleted, and no more than that is near.
-    ("all lost", TIMED, 6): 5,
+    ("all-lost", TIMED, 6): 5,
     ("appended", APPENDED, 0): 1,
     ("compacted", COMPACTED, 0): 0,
-    ("compacted too", COMPACTED, 0): 1 + NEAR,
+    ("compacted-too", COMPACTED, 0): 1 + NEAR,
 }
 
 
@@ -120,7 +120,7 @@ def reported(live_spark: Spark, tmp_path_factory: pytest.TempPathFactory) -> Rep
 
 
 def times(reported: Reported, topic: str, partition: int) -> dict[str, float | None]:
-    """The times that the lags of groups go back to; "now" of those without a lag."""
+    """The times that the lags of groups go back to, by group; the present for those without a lag in seconds."""
     return {
         group: time
         for (group, of_topic, number), time in reported.times.items()
@@ -130,7 +130,7 @@ def times(reported: Reported, topic: str, partition: int) -> dict[str, float | N
 
 def about(**milliseconds: float | None) -> dict[str, object]:
     return {
-        name.replace("_", " "): None if time is None else pytest.approx(time, abs=0.01)
+        name.replace("_", "-"): None if time is None else pytest.approx(time, abs=0.01)
         for name, time in milliseconds.items()
     }
 
@@ -151,7 +151,7 @@ def test_of_deleted_records_the_first_one_that_is_left_counts(reported: Reported
 def test_markers_of_transactions_are_not_records(reported: Reported) -> None:
     now = reported.as_of * 1000
     assert times(reported, TIMED, 2) == about(at_marker=at(4), before_marker=at(2), at_last_marker=now)
-    assert reported.lags["at last marker", TIMED, 2] == 1
+    assert reported.lags["at-last-marker", TIMED, 2] == 1
 
 
 def test_if_nothing_is_left_to_read_there_is_no_lag_in_seconds(reported: Reported) -> None:

@@ -47,7 +47,7 @@ def searches(partition: int, end: int, *offsets: int) -> list[Search]:
 
 def read(log: Mapping[int, Sequence[int]], stretches: Sequence[Stretch]) -> dict[Stretch, int | None]:
     """What reading finds, by the offsets that partitions have records at; the time of a record is its offset."""
-    found = {}
+    found: dict[Stretch, int | None] = {}
     for one in stretches:
         here = [offset for offset in log[one.partition] if one.start <= offset < one.until]
         found |= {one: min(here)} if here else {}
@@ -167,7 +167,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
 
 
 def found_by(
-    spark: SparkSession, groups: list[tuple[str, str, int, int, int | None, int | None]]
+    spark: SparkSession, groups: Sequence[tuple[str, str, int, int, int | None, int | None]]
 ) -> tuple[dict[tuple[str, int, int], bool], tuple[str, ...]]:
     found = live_firsts(spark, "b:1", spark.createDataFrame(groups, GROUPS))
     return {
