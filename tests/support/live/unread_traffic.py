@@ -13,6 +13,8 @@ from kafka.structs import OffsetAndMetadata, TopicPartition
 from tests.support.live.broker_traffic import admin_client
 
 TIMED, APPENDED, COMPACTED = "unread-timed", "unread-appended", "unread-compacted"
+_KEPT = {"retention.ms": "-1"}
+"""Else a broker deletes what is older than a week, 30 seconds after its start."""
 _OFTEN = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01"}
 
 
@@ -21,8 +23,8 @@ def make_topics(address: str) -> None:
     with admin_client(address) as admin:
         admin.create_topics(
             [
-                NewTopic(TIMED, 7, 1),
-                NewTopic(APPENDED, 1, 1, topic_configs={"message.timestamp.type": "LogAppendTime"}),
+                NewTopic(TIMED, 7, 1, topic_configs=_KEPT),
+                NewTopic(APPENDED, 1, 1, topic_configs={**_KEPT, "message.timestamp.type": "LogAppendTime"}),
                 NewTopic(COMPACTED, 1, 1, topic_configs=_OFTEN),
             ],
             wait_for_metadata=True,
