@@ -18,6 +18,7 @@ from kipspark.jobs.transactions import committed
 from kipspark.report import charts
 from kipspark.report.report import Chart, Report, Table
 from kipspark.spark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
+from kipspark.spark.live_times import live_firsts
 from kipwire.tools.terminal import OUT
 
 STALLED_AFTER = 60
@@ -75,8 +76,10 @@ def live_offsets_report(
     commits = offsets.commits(log).persist()
     topics = [row["topic"] for row in commits.select("topic").distinct().collect()]
     ends = live_ends(spark, bootstrap_servers, topics, options).persist()
+    latest = offsets.latest_with_ends(commits, ends).persist()
+    firsts = live_firsts(spark, bootstrap_servers, latest, options)
     as_of = spark.range(1).select(sf.current_timestamp().alias("as_of")).persist()
-    groups = lag.with_known_seconds(offsets.latest_with_ends(commits, ends)).persist()
+    groups = lag.with_seconds_since(latest, firsts.frame, as_of).persist()
     stalled = lag.stalled(groups, lag.moves(commits), as_of, stalled_after).persist()
     came_and_went = offsets.membership(log).where(~sf.col("group").startswith(READER_GROUPS))
     return Report(
@@ -89,7 +92,9 @@ def live_offsets_report(
         ),
         notes=(
             "Lag is the present end of the partition minus the committed offset. Lag at the time of each commit is "
-            "known only from log folders, and so is lag_seconds, unless the lag is 0: kipspark offsets PATH.",
+            "known only from log folders: kipspark offsets PATH.",
+            "lag_seconds is how old the first record is at present that the group has not read; 0 if none is left.",
+            *_refused_note(firsts.refused),
             f"{_STALLED_NOTE.format(seconds=stalled_after)} Only log folders say whether records came since then.",
             "Commits of aborted transactions do not count. While a transaction is open, commits after its own are "
             "not visible.",
@@ -97,6 +102,12 @@ def live_offsets_report(
         ),
         metrics=metrics_of(groups, stalled, ends, as_of),
     )
+
+
+def _refused_note(topics: tuple[str, ...]) -> tuple[str, ...]:
+    if not topics:
+        return ()
+    return (f"lag_seconds is not known of topics that the brokers do not let this client read: {', '.join(topics)}.",)
 
 
 def _groups_table(groups: DataFrame) -> Table:

@@ -77,28 +77,31 @@ def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> Dat
         # From the end to the start; the batch that ends with the committed offset comes before it, since it is unread.
         .orderBy(sf.desc("offset"), sf.col("head").isNull()).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    first = sf.col("first.time")
-    age = (sf.unix_micros("as_of") - sf.unix_micros(first)) / sf.lit(1_000_000.0)
     return (
         both.withColumn("first", sf.last("head", ignorenulls=True).over(from_here_on))
         .where(sf.col("head").isNull())
         .crossJoin(sf.broadcast(as_of))
-        .withColumn(
-            "lag_seconds",
-            sf.when(sf.col("lag") == 0, sf.lit(0.0)).when((sf.col("lag") > 0) & (first <= sf.col("as_of")), age),
-        )
+        .withColumn("lag_seconds", _seconds(sf.col("first.time")))
         .select(*_with_after(groups.columns, "lag", "lag_seconds"))
     )
 
 
-def with_known_seconds(groups: DataFrame) -> DataFrame:
-    """Groups with `lag_seconds` where no batches are known: 0 if `lag` is 0, else null.
+def with_seconds_since(groups: DataFrame, firsts: DataFrame, as_of: DataFrame) -> DataFrame:
+    """Groups with `lag_seconds`, as of `with_seconds`, but by the times of the first unread records themselves.
+
+    It is 0, too, if no record is left to read: what takes the offsets is deleted, or a marker of a transaction.
 
     Args:
-        groups: with the column lag.
+        groups: with the columns of `PLACE`, offset and lag.
+        firsts: topic, partition, offset, which is a committed one, has_record and time: of the first record from that
+            offset on, such as those of `kipspark.spark.live_times.live_firsts`.
+        as_of: one row with the present time.
     """
-    return groups.withColumn("lag_seconds", sf.when(sf.col("lag") == 0, sf.lit(0.0))).select(
-        *_with_after(groups.columns, "lag", "lag_seconds")
+    return (
+        groups.join(sf.broadcast(firsts), ["topic", "partition", "offset"], "left")
+        .crossJoin(sf.broadcast(as_of))
+        .withColumn("lag_seconds", sf.when(~sf.col("has_record"), sf.lit(0.0)).otherwise(_seconds(sf.col("time"))))
+        .select(*_with_after(groups.columns, "lag", "lag_seconds"))
     )
 
 
@@ -142,6 +145,12 @@ def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int)
         .where((sf.col("stalled_seconds") >= seconds) & sf.coalesce(sf.col("records_since") > 0, sf.lit(True)))
         .select(*PLACE, "offset", "lag", "since", "stalled_seconds", "records_since", "last_commit")
     )
+
+
+def _seconds(first: Column) -> Column:
+    """The lag in seconds as of `as_of`, by the time of the first unread record."""
+    age = (sf.unix_micros("as_of") - sf.unix_micros(first)) / sf.lit(1_000_000.0)
+    return sf.when(sf.col("lag") == 0, sf.lit(0.0)).when((sf.col("lag") > 0) & (first <= sf.col("as_of")), age)
 
 
 def _with_after(names: list[str], before: str, name: str) -> list[str | Column]:

@@ -32,6 +32,9 @@ READER_GROUPS = "kipspark-live"
 COMMITTED_ONLY = {"kafka.isolation.level": "read_committed"}
 """The option that leaves out records of aborted and of open transactions."""
 
+CONNECTOR_ERRORS = (Py4JJavaError, PySparkException)
+"""What reading with the connector raises."""
+
 _METADATA = "__cluster_metadata"
 _OURS = {
     "kafka.bootstrap.servers": "bootstrap_servers",
@@ -107,7 +110,7 @@ def live_ends(
         connector_options.pop("kafka.isolation.level", None)  # the end counts all records
         # The connector reports ends only in a stream's progress; this stream starts at the end, so it reads nothing.
         stream = spark.readStream.format("kafka").options(**connector_options).load().writeStream.format("noop")
-        with _newer_way(spark):
+        with newer_way(spark):
             query = stream.trigger(availableNow=True).start()
             query.awaitTermination()
         for progress in query.recentProgress:
@@ -128,7 +131,7 @@ def _chosen(
         if option in given:
             raise SourceError(f"live topics: leave out the option {option}; use the argument {argument}")
     common = _UNLESS_GIVEN | given | {"kafka.bootstrap.servers": bootstrap_servers}
-    with _newer_way(spark):  # only this way notices what is missing
+    with newer_way(spark):  # only this way notices what is missing
         _look(spark, names, common)
     if any(name.startswith("__") for name in names):
         spark.conf.set(OLDER_WAY, "true")
@@ -136,14 +139,38 @@ def _chosen(
 
 
 @contextmanager
-def _newer_way(spark: SparkSession) -> Iterator[None]:
+def newer_way(spark: SparkSession) -> Iterator[None]:
     """Fetch offsets without a consumer for a while; then restore the session's setting."""
-    before = str(spark.conf.get(OLDER_WAY, "false"))
-    spark.conf.set(OLDER_WAY, "false")
+    with setting(spark, OLDER_WAY, "false"):
+        yield
+
+
+@contextmanager
+def setting(spark: SparkSession, name: str, text: str) -> Iterator[None]:
+    """Set one of the session's settings for a while; then restore it."""
+    before = spark.conf.get(name, None)
+    spark.conf.set(name, text)
     try:
         yield
     finally:
-        spark.conf.set(OLDER_WAY, before)
+        if before is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, before)
+
+
+def for_client(bootstrap_servers: str, options: Mapping[str, str]) -> dict[str, str]:
+    """Those of the connector's options that are about its client and the brokers, not about what is read."""
+    of_client = {name: text for name, text in _lower(options).items() if name.startswith(("kafka.", "groupidprefix"))}
+    of_client.pop("kafka.isolation.level", None)
+    return _UNLESS_GIVEN | of_client | {"kafka.bootstrap.servers": bootstrap_servers}
+
+
+def cause_of(error: Exception, settings: Mapping[str, str]) -> str:
+    """What an error of the connector says, without the values of secret settings."""
+    causes = _CAUSE.findall(str(error))
+    text = ": ".join(causes[-1]) if causes else next(iter(str(error).splitlines()[1:2]), str(error)).lstrip(": ")
+    return without_secrets(text, settings)
 
 
 def _names(topics: Iterable[str]) -> list[str]:
@@ -191,10 +218,8 @@ def _failure(spark: SparkSession, names: list[str], common: Mapping[str, str]) -
         if "Failed to find data source: kafka" in str(error):
             raise SourceError(_NO_CONNECTOR) from None
         raise
-    except (Py4JJavaError, PySparkException) as error:
-        causes = _CAUSE.findall(str(error))
-        text = ": ".join(causes[-1]) if causes else next(iter(str(error).splitlines()[1:2]), str(error)).lstrip(": ")
-        return without_secrets(text, common)
+    except CONNECTOR_ERRORS as error:
+        return cause_of(error, common)
     return None
 
 

@@ -1,0 +1,189 @@
+"""The lag in seconds of live groups, by records of known times on a real broker. For `make test-broker`."""
+
+from __future__ import annotations
+
+import os
+from time import time
+from typing import NamedTuple
+
+import pyarrow.parquet as parquet
+import pytest
+
+from kipspark.spark.live_times import NEAR
+from tests.support.live import broker_traffic, unread_traffic
+from tests.support.live.live_spark import Spark
+from tests.support.live.unread_traffic import APPENDED, COMPACTED, TIMED
+from tests.support.places import ROOT
+from tests.support.subjects.exposition import by_labels, samples
+
+pytestmark = [
+    pytest.mark.broker,
+    pytest.mark.xdist_group("broker"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+LOGS = ROOT / "build" / "broker" / "data"
+ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
+START = 1_700_000_000_000
+"""The time of the first record of each partition, in milliseconds; each record is a second and a bit after the last."""
+COMMITTED = {
+    # Plain records, of which groups have read different numbers.
+    ("none", TIMED, 0): 0,
+    ("some", TIMED, 0): 2,
+    ("some-too", TIMED, 0): 2,
+    ("most", TIMED, 0): 950,
+    ("all", TIMED, 0): 1000,
+    ("ahead", TIMED, 0): 1234,
+    # Deleted up to 2500, so that ranges near the offsets have no record.
+    ("before", TIMED, 1): 10,
+    ("before-too", TIMED, 1): 20,
+    ("long-before", TIMED, 1): 1700,
+    ("just-before", TIMED, 1): 2490,
+    ("after", TIMED, 1): 2600,
+    # Markers of transactions at 3 and 8.
+    ("at-marker", TIMED, 2): 3,
+    ("before-marker", TIMED, 2): 2,
+    ("at-last-marker", TIMED, 2): 8,
+    # All deleted.
+    ("lost", TIMED, 3): 5,
+    # No time, and a time in the future.
+    ("without-time", TIMED, 4): 0,
+    ("with-time", TIMED, 4): 1,
+    ("future", TIMED, 5): 0,
+    # All deleted, and no more than that is near.
+    ("all-lost", TIMED, 6): 5,
+    ("appended", APPENDED, 0): 1,
+    ("compacted", COMPACTED, 0): 0,
+    ("compacted-too", COMPACTED, 0): 1 + NEAR,
+}
+
+
+def at(number: int) -> int:
+    """The time of a record."""
+    return START + 1001 * number
+
+
+class Reported(NamedTuple):
+    """What one run of the command reports."""
+
+    lags: dict[tuple[str, str, int], int | None]
+    times: dict[tuple[str, str, int], float | None]
+    """The present minus `lag_seconds`, in milliseconds; None if that is null."""
+    samples: dict[tuple[str, ...], float]
+    as_of: float
+    before: float
+    after: float
+
+
+@pytest.fixture(scope="module")
+def reported(live_spark: Spark, tmp_path_factory: pytest.TempPathFactory) -> Reported:
+    place = tmp_path_factory.mktemp("reported")
+    unread_traffic.make_topics(ADDRESS)
+    unread_traffic.send(ADDRESS, TIMED, 0, map(at, range(1000)))
+    unread_traffic.send(ADDRESS, TIMED, 1, map(at, range(3000)))
+    unread_traffic.delete_before(ADDRESS, TIMED, 1, 2500)
+    unread_traffic.send_in_transaction(ADDRESS, TIMED, 2, [at(0), at(1), at(2)])
+    unread_traffic.send(ADDRESS, TIMED, 2, [at(4), at(5)])
+    unread_traffic.send_in_transaction(ADDRESS, TIMED, 2, [at(6), at(7)])
+    unread_traffic.send(ADDRESS, TIMED, 3, map(at, range(20)))
+    unread_traffic.delete_before(ADDRESS, TIMED, 3, 20)
+    unread_traffic.send(ADDRESS, TIMED, 4, [-1, at(1)])
+    unread_traffic.send(ADDRESS, TIMED, 5, [round(time() * 1000) + 1_800_000, at(1)])
+    unread_traffic.send(ADDRESS, TIMED, 6, map(at, range(3 * NEAR)))
+    unread_traffic.delete_before(ADDRESS, TIMED, 6, 3 * NEAR)
+    unread_traffic.send(ADDRESS, APPENDED, 0, map(at, range(3)))
+    unread_traffic.send(ADDRESS, COMPACTED, 0, map(at, range(3 * NEAR)), key=b"same")
+    unread_traffic.send(ADDRESS, COMPACTED, 0, [at(3 * NEAR)], key=b"the last segment is never cleaned")
+    unread_traffic.compact(ADDRESS, LOGS, COMPACTED, 3 * NEAR)
+    unread_traffic.commit(ADDRESS, COMMITTED)
+    before = time()
+    places = ("--out", str(place / "out"), "--metrics", str(place / "kafka.prom"))
+    live_spark.run("kipspark", "offsets", "--bootstrap-servers", ADDRESS, *places)
+    after = time()
+    found = samples((place / "kafka.prom").read_text())
+    as_of = found["kipspark_offsets_as_of_timestamp_seconds", frozenset()]
+    rows = {
+        (row["group"], row["topic"], row["partition"]): row
+        for row in parquet.read_table(place / "out" / "groups").to_pylist()
+        if row["topic"] in (TIMED, APPENDED, COMPACTED)
+    }
+    seconds = {name: row["lag_seconds"] for name, row in rows.items()}
+    return Reported(
+        {name: row["lag"] for name, row in rows.items()},
+        {name: None if age is None else (as_of - age) * 1000 for name, age in seconds.items()},
+        by_labels(found, "kafka_consumergroup_group_lag_seconds", ("group", "topic", "partition")),
+        as_of,
+        before,
+        after,
+    )
+
+
+def times(reported: Reported, topic: str, partition: int) -> dict[str, float | None]:
+    """The times that the lags of groups go back to, by group; the present for those without a lag in seconds."""
+    return {
+        group: time
+        for (group, of_topic, number), time in reported.times.items()
+        if (of_topic, number) == (topic, partition)
+    }
+
+
+def about(**milliseconds: float | None) -> dict[str, object]:
+    return {
+        name.replace("_", "-"): None if time is None else pytest.approx(time, abs=0.01)
+        for name, time in milliseconds.items()
+    }
+
+
+def test_lag_in_seconds_goes_back_to_the_first_unread_record(reported: Reported) -> None:
+    now = reported.as_of * 1000
+    assert times(reported, TIMED, 0) == about(none=at(0), some=at(2), some_too=at(2), most=at(950), all=now, ahead=now)
+    assert reported.before < reported.as_of < reported.after
+
+
+def test_of_deleted_records_the_first_one_that_is_left_counts(reported: Reported) -> None:
+    assert times(reported, TIMED, 1) == about(
+        before=at(2500), before_too=at(2500), long_before=at(2500), just_before=at(2500), after=at(2600)
+    )
+    assert reported.lags["before", TIMED, 1] == 2990
+
+
+def test_markers_of_transactions_are_not_records(reported: Reported) -> None:
+    now = reported.as_of * 1000
+    assert times(reported, TIMED, 2) == about(at_marker=at(4), before_marker=at(2), at_last_marker=now)
+    assert reported.lags["at-last-marker", TIMED, 2] == 1
+
+
+def test_if_nothing_is_left_to_read_there_is_no_lag_in_seconds(reported: Reported) -> None:
+    now = reported.as_of * 1000
+    assert times(reported, TIMED, 3) == about(lost=now)
+    assert times(reported, TIMED, 6) == about(all_lost=now)
+    assert reported.lags["lost", TIMED, 3] == 15
+
+
+def test_without_a_time_and_in_the_future_it_is_not_known(reported: Reported) -> None:
+    assert times(reported, TIMED, 4) == about(without_time=None, with_time=at(1))
+    assert times(reported, TIMED, 5) == about(future=None)
+    assert reported.lags["future", TIMED, 5] == 2
+
+
+def test_times_of_brokers_count_where_they_set_them(reported: Reported) -> None:
+    second = next(one for one in broker_traffic.read_all(ADDRESS, [APPENDED]) if one.offset == 1)
+    assert second.timestamp > START + 1_000_000
+    assert times(reported, APPENDED, 0) == about(appended=second.timestamp)
+
+
+def test_gaps_of_compacted_topics_are_skipped(reported: Reported) -> None:
+    first = 3 * NEAR - 1
+    assert times(reported, COMPACTED, 0) == about(compacted=at(first), compacted_too=at(first))
+
+
+def test_the_exporter_has_the_samples_that_are_known(reported: Reported) -> None:
+    expected = {
+        (group, topic, str(partition)): pytest.approx(reported.as_of - time / 1000, abs=0.001)
+        for (group, topic, partition), time in reported.times.items()
+        if time is not None
+    }
+    found = {labels: age for labels, age in reported.samples.items() if labels[1] in (TIMED, APPENDED, COMPACTED)}
+    assert found == expected
+    assert set(reported.times) == set(COMMITTED)
