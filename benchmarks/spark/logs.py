@@ -9,8 +9,13 @@ from benchmarks.reporting.report import Table
 from benchmarks.spark.clock import Cost, peak_memory
 from benchmarks.spark.kept import kept
 from benchmarks.spark.log_data import MIB, PARTITIONS, log_size, write_log
+from benchmarks.spark.ready_batches import ready_frame
 from benchmarks.spark.section import Findings, Run, WrongRowsError, interleaved, ratio
 from benchmarks.targets import Verdict
+from kipspark.sources.log_rows import read_rows
+from kipspark.sources.segments import find_segments
+from kipspark.sources.splits import cut
+from kipspark.sources.wanted import Wanted
 
 if TYPE_CHECKING:
     from kipwire.records.compression import Compression
@@ -21,6 +26,7 @@ SIZES: dict[Compression, int] = {"none": 256 * MIB, "lz4": 64 * MIB, "zstd": 32 
 """Bytes on disk of the logs whose records are read, by codec: about two million records each."""
 ALL = "kafka_log: all columns"
 PARQUET = "Parquet of equal content, Spark's own scan"
+FLOOR = "all columns ready in memory, from a Python data source"
 
 
 def log_folder(run: Run, compression: Compression, size: int) -> Path:
@@ -64,18 +70,27 @@ def measure_records(run: Run) -> Findings:
 
 
 def measure_choices(run: Run) -> Findings:
-    """Read a log without compression: all of it, some columns of it, and Spark's own scan of equal Parquet."""
+    """Read a log without compression: all of it, some columns of it, and Spark's own scan of equal Parquet.
+
+    Beside them stands a Python data source that makes nothing: what its rows cost, no such source can do without.
+
+    Raises:
+        WrongRowsError: the ways do not have equally many rows.
+    """
     reader = run.spark.read.format("kafka_log")
     source = str(log_folder(run, "none", SIZES["none"]))
     everything = reader.load(source)
     name = f"log-parquet-{SIZES['none'] // MIB}"
     parquet = kept(run.data, name, lambda folder: everything.write.mode("overwrite").parquet(str(folder)))
-    frames = {PARQUET: run.spark.read.parquet(str(parquet)), ALL: everything}
+    count, tasks = everything.count(), everything.rdd.getNumPartitions()
+    first = next(read_rows(cut(find_segments(source)[0])[0], Wanted()))
+    ready = ready_frame(run.spark, first, run.scratch / "ready.arrow", count, tasks)
+    frames = {PARQUET: run.spark.read.parquet(str(parquet)), FLOOR: ready, ALL: everything}
     for columns in ("offset,timestamp,key,value", "offset,timestamp"):
         frames[f"kafka_log: {columns}"] = reader.option("columns", columns).load(source)
-    count = everything.count()
-    if (found := frames[PARQUET].count()) != count:
-        raise WrongRowsError(f"Parquet has {found:,} records, and kafka_log {count:,}")
+    for name in (PARQUET, FLOOR):
+        if (found := frames[name].count()) != count:
+            raise WrongRowsError(f"{name}: {found:,} records, and kafka_log has {count:,}")
     costs = interleaved(run, frames)
     rows = []
     for name, taken in costs.items():

@@ -83,8 +83,23 @@ class Broken(NamedTuple):
     error: str
 
 
+class Repeated:
+    """Makes columns that have one value, and keeps the last of each, since the next Arrow batch mostly has it too."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Any, pa.Array]] = {}
+
+    def column(self, name: str, value: Any, count: int) -> pa.Array:
+        """`count` times this value, with the type that the column of this name has in `LOG_SCHEMA`."""
+        kept, array = self._kept.get(name, (None, None))
+        if array is None or kept != value or len(array) < count:
+            array = pa.repeat(pa.scalar(value, LOG_SCHEMA.field(name).type), count)
+            self._kept[name] = value, array
+        return array.slice(0, count)
+
+
 def record_rows(
-    segment: Segment, records: pa.RecordBatch, batches: Sequence[OfBatch], schema: pa.Schema
+    segment: Segment, records: pa.RecordBatch, batches: Sequence[OfBatch], schema: pa.Schema, repeated: Repeated
 ) -> pa.RecordBatch:
     """Rows of records.
 
@@ -93,12 +108,21 @@ def record_rows(
         records: rows as `kipwire.columns.decode_records` gives them.
         batches: what their batches have in common, by the numbers in the column `batch`.
         schema: the columns to make, of `LOG_SCHEMA`.
+        repeated: makes the columns in which all rows have the same.
     """
     of_batches = dict(zip(OfBatch._fields, zip(*batches, strict=True), strict=True))
     number = records.column("batch")
 
     def shared(name: str) -> pa.Array:
-        return pa.array(of_batches[name], LOG_SCHEMA.field(name).type).take(number)
+        values = of_batches[name]
+        if values.count(values[0]) == len(values):
+            return repeated.column(name, values[0], len(number))
+        return pa.array(values, LOG_SCHEMA.field(name).type).take(number)
+
+    def sequences() -> pa.Array:
+        if all(above is None for above in of_batches["sequence"]):
+            return repeated.column("sequence", -1, len(number))
+        return _sequences(records.column("offset"), shared("sequence"))
 
     made: dict[str, Callable[[], pa.Array]] = {name: partial(shared, name) for name in OfBatch._fields} | {
         "offset": lambda: records.column("offset"),
@@ -106,29 +130,30 @@ def record_rows(
         "key": lambda: records.column("key"),
         "value": lambda: records.column("value"),
         "headers": lambda: records.column("headers").cast(_HEADERS),
-        "sequence": lambda: _sequences(records.column("offset"), shared("sequence")),
+        "sequence": sequences,
     }
-    return _rows(segment, len(records), {name: make() for name, make in made.items() if name in schema.names}, schema)
+    found = {name: make() for name, make in made.items() if name in schema.names}
+    return _rows(segment, len(records), found, schema, repeated)
 
 
 def _sequences(offset: pa.Int64Array, above: pa.Int32Array) -> pa.Int32Array:
     """Sequence numbers as in `RecordBatch.sequence`: 0 follows the highest, and -1 means none."""
-    if above.null_count == len(above):
-        return pa.repeat(pa.scalar(-1, above.type), len(above))
     numbers = pc.bit_wise_and(pc.add(offset, above.cast(pa.int64())), HIGHEST_SEQUENCE)  # sums wrap around
     return pc.fill_null(numbers.cast(pa.int32()), -1)
 
 
-def broken_rows(segment: Segment, broken: Sequence[Broken], schema: pa.Schema) -> pa.RecordBatch:
+def broken_rows(segment: Segment, broken: Sequence[Broken], schema: pa.Schema, repeated: Repeated) -> pa.RecordBatch:
     """The rows for batches that cannot be read, with columns of `LOG_SCHEMA`."""
     found = {
         "batch_position": pa.array([one.position for one in broken], pa.int64()),
         "error": pa.array([path_text(one.error) for one in broken], pa.string()),
     }
-    return _rows(segment, len(broken), found, schema)
+    return _rows(segment, len(broken), found, schema, repeated)
 
 
-def _rows(segment: Segment, count: int, found: dict[str, pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+def _rows(
+    segment: Segment, count: int, found: dict[str, pa.Array], schema: pa.Schema, repeated: Repeated
+) -> pa.RecordBatch:
     """`count` rows of a segment with the columns that are found; all others are null."""
     of_segment: dict[str, Any] = {
         "topic": segment.topic,
@@ -136,11 +161,6 @@ def _rows(segment: Segment, count: int, found: dict[str, pa.Array], schema: pa.S
         "segment": path_text(segment.path),
     }
     arrays = [
-        (
-            found[field.name]
-            if field.name in found
-            else pa.repeat(pa.scalar(of_segment.get(field.name), field.type), count)
-        )
-        for field in schema
+        found[name] if name in found else repeated.column(name, of_segment.get(name), count) for name in schema.names
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

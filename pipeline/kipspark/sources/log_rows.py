@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kipspark.errors import SourceError
 from kipspark.files.access import open_file, open_to_look, size_of
-from kipspark.sources.log_columns import LOG_SCHEMA, Broken, OfBatch, broken_rows, of_batch, record_rows
+from kipspark.sources.log_columns import LOG_SCHEMA, Broken, OfBatch, Repeated, broken_rows, of_batch, record_rows
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, narrowed
 from kipspark.sources.wanted import Wanted
@@ -128,6 +128,7 @@ class _Rows:
         self.segment = segment
         self.wanted = wanted
         self.schema = schema
+        self.repeated = Repeated()
         self.records = RecordColumns()
         self.batches: list[OfBatch] = []
         self.broken: list[Broken] = []
@@ -162,13 +163,13 @@ class _Rows:
         self.batches, self.broken, self.before_broken = [], [], []
         if not broken:
             if len(records):
-                yield record_rows(self.segment, records, batches, self.schema)
+                yield record_rows(self.segment, records, batches, self.schema, self.repeated)
             return
         if not len(records):
-            yield broken_rows(self.segment, broken, self.schema)
+            yield broken_rows(self.segment, broken, self.schema, self.repeated)
             return
-        bad = broken_rows(self.segment, broken, self.schema)
-        rows = pa.concat_batches([bad, record_rows(self.segment, records, batches, self.schema)])
+        bad = broken_rows(self.segment, broken, self.schema, self.repeated)
+        rows = pa.concat_batches([bad, record_rows(self.segment, records, batches, self.schema, self.repeated)])
         # A broken batch comes before the good one whose number it has.
         numbers = pa.concat_arrays([pa.array(before, pa.int64()), records.column("batch").cast(pa.int64())])
         yield rows.take(pc.sort_indices(numbers))

@@ -20,8 +20,8 @@ from kipwire.errors import DecodeError
 from kipwire.logs.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
 from kipwire.logs.skimming import batch_head, batch_heads
 
-DEFAULT_SPLIT_BYTES = 32 * 1024 * 1024
-"""The default number of bytes of a range; starting a task costs as much as reading a few MiB."""
+DEFAULT_SPLIT_BYTES = 64 * 1024 * 1024
+"""The default number of bytes of a range; starting and ending a task costs as much as reading several MiB."""
 
 
 class Split(NamedTuple):

@@ -173,6 +173,45 @@ def test_broken_batches_are_rows_in_their_places_and_not_batches_of_their_own(
     assert all(len(some) <= 2 * 3 for some in read_rows(split, Wanted(permissive=True)))
 
 
+def test_columns_of_batches_change_where_the_batches_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    producers = [7, 7, 7, 8, 8, 9, 7, 7, -1, -1, 8, 7]
+    batches = [
+        write_batch(
+            [Record(offset=3 * number + of_batch, timestamp=1, value=b"v") for of_batch in range(3)],
+            producer_id=producer,
+            producer_epoch=0 if producer >= 0 else -1,
+            base_sequence=5 if producer >= 0 else -1,
+            compression="lz4" if producer == 7 else "none",
+        )
+        for number, producer in enumerate(producers)
+    ]
+    write(tmp_path / "t-0", b"".join(batches))
+    (split,) = cut(find_segments(tmp_path)[0])
+    of_each = [
+        (producer, "lz4" if producer == 7 else "none", 5 + of_batch if producer >= 0 else -1)
+        for producer in producers
+        for of_batch in range(3)
+    ]
+    for count in (1, 4, 6, 9, 100):  # rows at which an Arrow batch is complete: those of 1, 2, 2, 3 and all batches
+        monkeypatch.setattr(log_rows, "_ROWS", count)
+        found = list(rows(split, Wanted()))
+        assert [(row["producer_id"], row["compression"], row["sequence"]) for row in found] == of_each
+        assert {(row["topic"], row["partition"], row["error"]) for row in found} == {("t", 0, None)}
+
+
+def test_columns_of_one_value_are_made_once_for_all_arrow_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "t-0", b"".join(batch(offset) for offset in range(12)))
+    (split,) = cut(find_segments(tmp_path)[0])
+    monkeypatch.setattr(log_rows, "_ROWS", 3)
+    found = list(read_rows(split, Wanted()))
+    assert [len(some) for some in found] == [3, 3, 3, 3]
+    own = {"offset", "timestamp", "key", "value", "headers", "batch_position"}
+    for name in set(found[0].schema.names) - own:
+        assert len({some.column(name).buffers()[-1].address for some in found}) == 1, name
+
+
 def test_a_broken_batch_costs_no_look_at_what_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 50
     write(tmp_path / "t-0", b"".join(batch(offset, bytes(2000), broken=True) for offset in range(count)))
