@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from kipspark.errors import JobError
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.sources import register
+from kipspark.spark import worker_python
 from kipspark.spark.java import use_java
 from kipspark.spark.quiet_start import quiet_start, reason_in
 
@@ -38,6 +39,7 @@ def is_submitted() -> bool:
     return _SUBMITTED in os.environ
 
 
+_ALL_CORES = "local[*]"
 _MASTER_CORES = re.compile(r"local(?:\[(?P<cores>\*|\d+).*\])?")
 _CORES_OF_CLUSTER = 8
 """The number of tasks at once that is assumed of a cluster, which does not say it."""
@@ -92,13 +94,15 @@ def open_session(
             what = "is not a Spark master; write one such as local[2] or spark://HOST:7077"
             raise JobError(f"--master: {master!r} {what}")
         use_java()
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the first python3 on PATH
+        if "PYSPARK_PYTHON" not in os.environ:  # then workers would take the first python3 on PATH
+            is_here = _MASTER_CORES.fullmatch(master or _ALL_CORES)
+            os.environ.update(worker_python.settings() if is_here else {"PYSPARK_PYTHON": sys.executable})
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         # With this Python Spark looks for packages that register sources; a second is saved if it does not find one.
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", "no-python")
         os.environ.setdefault("SPARK_LAUNCHER_OPTS", _OF_LAUNCHER)
         configured = (
-            builder.master(master or "local[*]")
+            builder.master(master or _ALL_CORES)
             .config("spark.ui.enabled", "false")
             # Spark's default of 200 is for clusters: here starting tasks would take most of the time.
             .config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))

@@ -1,0 +1,52 @@
+"""The Python that Spark runs its modules with, which imports the installed PySpark and not Spark's zip of it.
+
+Spark puts `pyspark.zip` first on the path of each Python process that it starts. A zip has no compiled modules, so
+every such process compiles PySpark's source again, for half a second, and a job starts three of them in turn: to make
+a data source, to plan it, and to read it. Spark has no setting for that path. It has one for the Python that it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_SCRIPT = Path(__file__).with_suffix(".sh")
+_PYTHON = "KIPSPARK_PYTHON"
+"""The Python that the script runs."""
+_OF_SPARK = ("pyspark", "python", "lib")
+"""The folders in which an installed PySpark has its zips."""
+
+
+def settings() -> Mapping[str, str]:
+    """What the environment of Spark has to have, so that workers on this machine run this Python."""
+    if not os.access(_SCRIPT, os.X_OK):  # installed by something that does not keep modes of files
+        return {"PYSPARK_PYTHON": sys.executable}
+    return {"PYSPARK_PYTHON": str(_SCRIPT), _PYTHON: sys.executable}
+
+
+def without_zips(path: Sequence[str]) -> list[str]:
+    """A module search path without the zips of an installed PySpark, whose own folder is on the path, too."""
+    return [one for one in path if not _is_installed(Path(one), path)]
+
+
+def _is_installed(zipped: Path, path: Sequence[str]) -> bool:
+    """Whether a file is a zip of the PySpark that one of the folders has."""
+    return zipped.suffix == ".zip" and zipped.parts[-4:-1] == _OF_SPARK and str(zipped.parents[len(_OF_SPARK)]) in path
+
+
+def main() -> None:
+    """Run the module that the arguments `-m MODULE` name, with the arguments that follow."""
+    sys.path[:] = without_zips(sys.path)
+    option, module, *arguments = sys.argv[1:]
+    if option != "-m":
+        os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+    from runpy import run_module
+
+    sys.argv[1:] = arguments
+    run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
