@@ -90,5 +90,8 @@ def _compacted(spark: SparkSession, path: str | Path) -> set[str]:
         spark.read.format("kafka_log").options(topics=metadata.TOPIC, includeControl="true").load(str(path))
     )
     snapshot = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC).load(str(path))
-    found = compaction.compacted_topics(metadata.with_snapshot(metadata.records(log), snapshot))
+    # Persisted, since each kind of record is looked for on its own.
+    types = metadata.OF_CONFIGS
+    counting = metadata.with_snapshot(metadata.records(log, types), snapshot, types).persist()
+    found = compaction.compacted_topics(counting)
     return {row["topic"] for row in found.toArrow().to_pylist()}

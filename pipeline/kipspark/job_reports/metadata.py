@@ -72,7 +72,7 @@ def _origin(path: str | Path, at: datetime | None, log: DataFrame, snapshot: Dat
     (whole,) = log.agg(*span).toArrow().to_pylist()
     if whole["first"] is None:
         raise nothing_of(path)
-    (used,) = metadata.until(log, at).agg(*span).toArrow().to_pylist()
+    (used,) = [whole] if at is None else metadata.until(log, at).agg(*span).toArrow().to_pylist()
     if at is not None and used["last"] is None:
         raise JobError(f"{path}: nothing is known as of {utc(at)}: the log begins at {utc(whole['since'])}")
     taken = snapshot.select("snapshot", "end_offset", "timestamp").distinct().toArrow().to_pylist()

@@ -9,6 +9,7 @@ is over all of them, the others are over the records of one object.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import reduce
 
@@ -20,6 +21,8 @@ from kipspark.messages.records import types_of
 from kipspark.spark.functions import from_metadata
 
 TOPIC = "__cluster_metadata"
+OF_CONFIGS = ("ConfigRecord", "TopicRecord", "RemoveTopicRecord")
+"""The types of records that `configs` needs."""
 
 _BEGIN, _END, _ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
 _LEADER_UNCHANGED = -2
@@ -32,14 +35,18 @@ def until(rows: DataFrame, time: datetime | None) -> DataFrame:
     return rows if time is None else rows.where(sf.col("timestamp") <= sf.lit(time))
 
 
-def records(log: DataFrame) -> DataFrame:
+def records(log: DataFrame, types: Sequence[str] = ()) -> DataFrame:
     """The decoded records that count: offset, time and record. Those of aborted transactions do not count.
+
+    Args:
+        log: rows of `kafka_log`.
+        types: only these are decoded, if any; a record with fewer columns takes less time.
 
     Raises:
         BrokenMessageError: when it is computed, at the first broken record.
     """
     decoded = log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
-        "offset", sf.col("timestamp").alias("time"), from_metadata("value").alias("record")
+        "offset", sf.col("timestamp").alias("time"), from_metadata("value", types=types).alias("record")
     )
     type_ = sf.col("record.type")
     marker = sf.when(type_.isin(_BEGIN, _END, _ABORT), type_)
@@ -56,7 +63,7 @@ def records(log: DataFrame) -> DataFrame:
     )
 
 
-def with_snapshot(counting: DataFrame, snapshot: DataFrame) -> DataFrame:
+def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str] = ()) -> DataFrame:
     """The records of a snapshot, and those of the log that it does not cover: offset, time and record.
 
     The records of the snapshot have the offset before its end. Their time is null: a snapshot does not have it.
@@ -64,6 +71,7 @@ def with_snapshot(counting: DataFrame, snapshot: DataFrame) -> DataFrame:
     Args:
         counting: of `records`.
         snapshot: rows of `kafka_snapshot`; none if the log has everything.
+        types: as of `records`.
 
     Raises:
         BrokenMessageError: as `records`.
@@ -72,7 +80,7 @@ def with_snapshot(counting: DataFrame, snapshot: DataFrame) -> DataFrame:
     earlier = of_topic.select(
         (sf.col("end_offset") - 1).alias("offset"),
         sf.lit(None).cast("timestamp").alias("time"),
-        from_metadata("value").alias("record"),
+        from_metadata("value", types=types).alias("record"),
     )
     covered = of_topic.agg(sf.coalesce(sf.max("end_offset"), sf.lit(0)).alias("covered"))
     later = counting.crossJoin(sf.broadcast(covered)).where(sf.col("offset") >= sf.col("covered")).drop("covered")

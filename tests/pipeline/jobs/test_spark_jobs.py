@@ -152,6 +152,15 @@ def test_metadata_is_that_of_a_time(log: DataFrame) -> None:
     values = {(row["resource"], row["name"]): row["value"] for row in rows(metadata.configs(counting))}
     assert values["orders", "retention.ms"] == "86400000"
     assert [row["is_fenced"] for row in rows(metadata.brokers(before))] == [False, False]
+    narrow = metadata.records(log, metadata.OF_CONFIGS)
+    assert [name for name in narrow.select("record.*").columns if name != "type"] == [
+        "topic_record",
+        "config_record",
+        "remove_topic_record",
+    ]
+    assert rows(metadata.configs(narrow).orderBy("resource", "name")) == rows(
+        metadata.configs(counting).orderBy("resource", "name")
+    )
 
 
 def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tmp_path: Path) -> None:
