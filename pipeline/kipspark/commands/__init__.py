@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from kipspark.commands import captures, compaction, conform, connector, logs, metadata, offsets
+from kipspark.commands import captures, class_archive, compaction, conform, connector, logs, metadata, offsets
 from kipspark.commands.app import app
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipwire import KipwireError
@@ -14,6 +14,7 @@ from kipwire.tools.terminal import ERR
 __all__ = [
     "app",
     "captures",
+    "class_archive",
     "compaction",
     "conform",
     "connector",

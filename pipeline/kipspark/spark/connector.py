@@ -17,6 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 import pyspark
 
+from kipspark.cache import cache
 from kipspark.errors import JobError
 from kipspark.spark.java import use_java
 from kipspark.spark.secrets import without_login
@@ -35,8 +36,7 @@ _UNREACHABLE = re.compile(
 
 def folder() -> Path:
     """The folder for the jars of the connector, for the installed pyspark."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "kipwire" / "spark-kafka" / pyspark.__version__
+    return cache() / "spark-kafka" / pyspark.__version__
 
 
 def connector_jars() -> str:

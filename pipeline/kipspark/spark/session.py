@@ -17,6 +17,7 @@ from kipspark.errors import JobError
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.sources import register
 from kipspark.spark import worker_python
+from kipspark.spark.class_archive import class_archive
 from kipspark.spark.java import use_java
 from kipspark.spark.quiet_start import quiet_start, reason_in
 
@@ -59,7 +60,8 @@ _OF_LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 FOR_FEW_ROWS = {
     # A session of seconds ends before what the optimizing compilers of Java and Spark make has paid off.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Nor may the space for classes, which starts at 20 MiB and is soon 140, be collected each time that it grows.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "1",
 }
@@ -122,13 +124,23 @@ def open_session(
 
 def _started(builder: Any) -> SparkSession:
     """The session, in a new JVM whose own lines do not come before the answer."""
-    with quiet_start() as printed:
+    with quiet_start() as printed, class_archive():
         try:
             spark: SparkSession = builder.getOrCreate()
         except SPARK_ERRORS as error:
             why = reason_in(printed.read_text(errors="replace")) or reason(error)
             raise JobError(f"Spark cannot start: {why}") from None
     return spark
+
+
+def end_java(spark: SparkSession) -> None:
+    """End a session of this machine, and return when its JVM has ended."""
+    gateway = spark.sparkContext._gateway
+    spark.stop()
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()  # Spark's JVM ends with it
+        gateway.proc.wait()
 
 
 def _check_answers(remote: str) -> None:

@@ -1,0 +1,55 @@
+"""`kipspark class-archive`."""
+
+from __future__ import annotations
+
+from kipspark import samples
+from kipspark.commands.app import app
+from kipspark.errors import JobError
+from kipspark.job_reports.captures import encodings_report, traffic_report
+from kipspark.job_reports.compaction import compaction_report
+from kipspark.job_reports.metadata import metadata_report
+from kipspark.job_reports.offsets import offsets_report
+from kipspark.job_reports.share import share_report
+from kipspark.job_reports.transactions import transactions_report
+from kipspark.report.report import first_rows
+from kipspark.spark import class_archive as archives
+from kipspark.spark.java import use_java
+from kipspark.spark.progress import progress_line
+from kipspark.spark.session import FOR_FEW_ROWS, end_java, is_submitted, open_session
+from kipwire.tools.terminal import OUT
+
+_MEGABYTE = 1_000_000
+
+
+@app.command("class-archive")
+def class_archive() -> None:
+    """Make an archive of Spark's Java classes, with which later commands start some five seconds sooner."""
+    if is_submitted():
+        raise JobError("spark-submit has its own Java; run kipspark class-archive by itself")
+    use_java()
+    OUT.print("Running the jobs on the sample data, so that Java loads their classes; then Java writes them to a file.")
+    archive = archives.make(_run_jobs)
+    OUT.print(
+        f"{archive}: {archive.stat().st_size // _MEGABYTE} MB. Later commands use it; it may be deleted at any time."
+    )
+
+
+def _run_jobs() -> None:
+    """Run the jobs in a session of their own, up to the end of its JVM."""
+    spark = open_session(settings=FOR_FEW_ROWS)
+    try:
+        with progress_line(spark):
+            logs, capture = str(samples.segments()), str(samples.capture())
+            for report in (
+                offsets_report(spark, logs),
+                metadata_report(spark, logs, None),
+                transactions_report(spark, logs),
+                compaction_report(spark, logs, ()),
+                share_report(spark, logs),
+                traffic_report(spark, capture),
+                encodings_report(spark, capture),
+            ):
+                for table in report.tables:
+                    first_rows(table, table.shown)
+    finally:
+        end_java(spark)

@@ -1,0 +1,108 @@
+"""How a session of the command line starts: what its Python imports, and what its Java loads."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from kipspark.spark.worker_python import settings, without_zips
+
+pytestmark = [
+    pytest.mark.same_without_kernel("no message is read"),
+    # Not beside the sessions of other tests, since it takes a processor and memory of its own.
+    pytest.mark.xdist_group("spark"),
+]
+
+_SITE = "/venv/lib/python3.11/site-packages"
+_ZIPS = [f"{_SITE}/pyspark/python/lib/pyspark.zip", f"{_SITE}/pyspark/python/lib/py4j-0.10.9.9-src.zip"]
+
+_SCRIPT = """
+import json, sys
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource
+from kipspark.spark.session import FOR_FEW_ROWS, open_session
+
+class Where(DataSource):
+    @classmethod
+    def name(cls):
+        return "where"
+    def schema(self):
+        import pyspark
+        return f"`{pyspark.__file__}` string"
+    def reader(self, schema):
+        raise NotImplementedError
+
+def where(batches):
+    import pyspark
+    for _ in batches:
+        yield pa.RecordBatch.from_pydict({"file": [pyspark.__file__]})
+
+spark = open_session("local[1]", settings=FOR_FEW_ROWS)
+spark.dataSource.register(Where)
+planned = spark.read.format("where").load().columns
+ran = [row.file for row in spark.range(1).mapInArrow(where, "file string").collect()]
+print(json.dumps({"planned": planned, "ran": ran}))
+"""
+
+_MAKING = """
+from kipspark.spark.class_archive import make
+from kipspark.spark.java import use_java
+from kipspark.spark.session import FOR_FEW_ROWS, end_java, open_session
+
+def run():
+    spark = open_session("local[1]", settings=FOR_FEW_ROWS)
+    spark.range(1).collect()
+    end_java(spark)
+
+use_java()
+make(run)
+"""
+
+
+def test_zips_of_an_installed_pyspark_are_left_out() -> None:
+    assert without_zips([*_ZIPS, "/other", _SITE]) == ["/other", _SITE]
+    assert without_zips([*_ZIPS, "/other"]) == [*_ZIPS, "/other"]  # PySpark is not installed there
+    others = ["/opt/spark/python/lib/pyspark.zip", "/mine.zip", ""]
+    assert without_zips([*others, _SITE]) == [*others, _SITE]
+
+
+def test_the_python_of_workers_runs_what_spark_runs() -> None:
+    environment = {**os.environ, **settings()}
+    command = [environment["PYSPARK_PYTHON"], "-m", "json.tool", "--compact"]
+    done = subprocess.run(command, input="[1, 2]", capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == "[1,2]\n"
+    command = [environment["PYSPARK_PYTHON"], "-c", "import sys; print(sys.argv, sys.executable)", "one"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == f"['-c', 'one'] {sys.executable}\n"
+
+
+def test_a_session_answers_the_same_with_the_archive(tmp_path: Path) -> None:
+    loaded = tmp_path / "loaded.txt"
+
+    def run(script: str, options: str = "") -> str:
+        environment = {
+            name: value for name, value in os.environ.items() if name not in ("PYSPARK_PYTHON", "SPARK_HOME")
+        }
+        environment |= {
+            "XDG_CACHE_HOME": str(tmp_path / "a cache"),
+            "SPARK_SUBMIT_OPTS": options,
+            "JAVA_TOOL_OPTIONS": "",
+        }
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    expected = json.dumps({"planned": [pyspark.__file__], "ran": [pyspark.__file__]}) + "\n"
+    logged = f"-Xlog:class+load:file={loaded}"
+    assert run(_SCRIPT, logged) == expected
+    assert "(top)" not in loaded.read_text()
+    run(_MAKING)
+    assert run(_SCRIPT, logged) == expected
+    assert "org.apache.spark.SparkContext source: shared objects file (top)" in loaded.read_text()
