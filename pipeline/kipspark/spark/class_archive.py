@@ -54,7 +54,7 @@ def using(java: Path, spark: Path) -> Sequence[str]:
     return [_SILENT, f"-XX:SharedArchiveFile={archive}", "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifySharedSpaces"]
 
 
-def make(run: Callable[[], None]) -> Path:
+def make(run: Callable[[], object]) -> Path:
     """Make the archive, in place of an earlier one, and return its file; JAVA_HOME has been set.
 
     Args:

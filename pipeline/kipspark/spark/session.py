@@ -135,12 +135,11 @@ def _started(builder: Any) -> SparkSession:
 
 def end_java(spark: SparkSession) -> None:
     """End a session of this machine, and return when its JVM has ended."""
-    gateway = spark.sparkContext._gateway
+    gateway: Any = spark.sparkContext._gateway
     spark.stop()
-    if gateway is not None:
-        gateway.shutdown()
-        gateway.proc.stdin.close()  # Spark's JVM ends with it
-        gateway.proc.wait()
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # Spark's JVM ends with it
+    gateway.proc.wait()
 
 
 def _check_answers(remote: str) -> None:

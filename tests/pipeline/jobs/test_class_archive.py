@@ -34,7 +34,7 @@ class Installed:
 
     def make(self, written: bytes = WHOLE) -> Path:
         """The archive that Java makes if it writes these bytes."""
-        return make(lambda: file_to_make().write_bytes(written) and None)
+        return make(lambda: file_to_make().write_bytes(written))
 
 
 def file_to_make() -> Path:
@@ -133,7 +133,7 @@ def test_java_writes_an_archive_and_ignores_a_broken_one(tmp_path: Path, monkeyp
 
     plain, _ = run()
     assert "org.apache.spark.Wanted" in plain
-    archive = make(lambda: run("-Xlog:disable", f"-XX:ArchiveClassesAtExit={file_to_make()}") and None)
+    archive = make(lambda: run("-Xlog:disable", f"-XX:ArchiveClassesAtExit={file_to_make()}"))
     options = using(java, spark)
     said, loaded = run(*options)
     assert said == plain
