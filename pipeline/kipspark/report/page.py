@@ -27,27 +27,30 @@ _LOOK: dict[Any, Any] = {
 _LONG = 48
 """The text of a cell with more characters than this may wrap."""
 
-_DATA_BYTES = 1_500_000
-"""The most that the rows of all tables may take on a page, so that it opens at once."""
+_PAGE_BYTES = 1_950_000
+"""About the most that a page may take, so that it opens at once: two megabytes with what it shows without scripts."""
+_OF_FIRST = 0.9
+"""The part of the room for tables that the first one may take."""
 
 
 def page(report: Report, tables: list[FirstRows], charts: list[tuple[Chart, list[Row]]]) -> str:
     """The page: the first table, which answers what most people ask, then charts, then the other tables."""
-    first, *others = [
-        _section(shown, lines) for shown, lines in zip(tables, _fitting(list(map(_lines, tables))), strict=True)
-    ]
-    parts = [f"<h1>{_text(report.title)}</h1>", first]
-    parts += [
+    drawn = [
         f'<h2>{_text(chart.title)}</h2><div class="scroll">{_svg(chart, rows)}</div>' for chart, rows in charts if rows
     ]
-    parts += others
+    style, script = _file("page.css"), _file("page.js")
+    room = _PAGE_BYTES - sum(map(len, (style, script, *drawn)))
+    first, *others = [
+        _section(shown, lines) for shown, lines in zip(tables, _fitting(list(map(_lines, tables)), room), strict=True)
+    ]
+    parts = [f"<h1>{_text(report.title)}</h1>", first, *drawn, *others]
     parts += [f'<p class="note">{_text(note)}</p>' for note in report.notes]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(report.title)}</title>\n<style>\n{_file('page.css')}</style>\n</head>\n<body>\n"
+        f"<title>{_text(report.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         + "\n".join(parts)
-        + f"\n<script>\nconst LONG = {_LONG};\n{_file('page.js')}</script>\n</body>\n</html>\n"
+        + f"\n<script>\nconst LONG = {_LONG};\n{script}</script>\n</body>\n</html>\n"
     )
 
 
@@ -65,17 +68,27 @@ def _lines(shown: FirstRows) -> list[str]:
     return [dumps(row, separators=(",", ":")).replace("<", "\\u003c") for row in rows]
 
 
-def _fitting(tables: list[list[str]]) -> list[list[str]]:
-    """The first lines of each table, as many as fit on a page: what small tables leave, large ones share."""
-    fitting: dict[int, list[str]] = {}
-    left = _DATA_BYTES
-    by_size = sorted(range(len(tables)), key=lambda index: sum(map(len, tables[index])))
+def _fitting(tables: list[list[str]], room: int) -> list[list[str]]:
+    """The first lines of each table, as many as fit on a page.
+
+    The first table takes what it needs of most of the room; what small tables leave, large ones share.
+    """
+    fitting = {0: _first_lines(tables[0], int(room * _OF_FIRST))}
+    left = room - _length(fitting[0])
+    by_size = sorted(range(1, len(tables)), key=lambda index: _length(tables[index]))
     for done, index in enumerate(by_size):
-        share = left // (len(tables) - done)
-        ends = accumulate(len(line) + 1 for line in tables[index])
-        fitting[index] = [line for line, end in zip(tables[index], ends, strict=True) if end <= share]
-        left -= sum(len(line) + 1 for line in fitting[index])
+        fitting[index] = _first_lines(tables[index], left // (len(by_size) - done))
+        left -= _length(fitting[index])
     return [fitting[index] for index in range(len(tables))]
+
+
+def _first_lines(lines: list[str], room: int) -> list[str]:
+    ends = accumulate(len(line) + 1 for line in lines)
+    return [line for line, end in zip(lines, ends, strict=True) if end <= room]
+
+
+def _length(lines: list[str]) -> int:
+    return sum(len(line) + 1 for line in lines)
 
 
 def _section(shown: FirstRows, lines: list[str]) -> str:

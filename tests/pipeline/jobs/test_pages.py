@@ -125,6 +125,14 @@ def test_a_page_shares_its_room_between_tables_and_says_where_the_rest_is() -> N
     assert text.count("This page has") == 1
 
 
+def test_the_first_table_is_whole_before_others_share_the_room() -> None:
+    text = page(Report("r", ()), [groups(10_000), groups(40_000), groups(40_000)], [])
+    assert len(text) < 2_000_000
+    first, second, third = data_of(text)
+    assert len(first) == 10_000
+    assert 1_000 < len(second) < 40_000 and abs(len(second) - len(third)) < 2
+
+
 def test_a_page_without_scripts_has_the_rows_of_a_terminal() -> None:
     text = page(Report("r", ()), [groups(1_000)], [])
     assert text.count("<tr>") == 1 + 20
