@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support import cases
 from tests.support.distribution import ByUnit, order
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.workermanage import WorkerController
 
+
+# A busy machine may stop for a second in the middle of an example.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 os.environ.pop("GITHUB_ACTIONS", None)  # in which kipgen reports for GitHub; tests of that set it themselves
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_messages.enums import ErrorCode
@@ -273,7 +273,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None)
 @given(STEPS)
 def test_all_tickets_are_decided_in_the_end_and_generations_only_grow(
     steps: list[tuple[str, int, bool]],

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kafka_messages
@@ -27,7 +27,7 @@ from kipwire.testing import messages
 
 QUICK = settings(deadline=None)
 TYPES = {row.name: row.bits for row in types.TYPES.values() if row.encodable}
-SLOW = settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(deadline=None, max_examples=20)
 
 
 def edges(bits: int) -> list[int]:

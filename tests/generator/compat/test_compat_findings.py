@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from kipgen.commands.compat.revisions import compare_paths
@@ -54,7 +54,7 @@ def test_what_is_not_refused_keeps_the_bytes(row: str, tmp_path: Path) -> None:
 
 
 def _check_read_alike(writer: Any, reader: Any) -> None:
-    @settings(max_examples=10, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=10, deadline=None, database=None)
     @given(messages(writer, long=False))
     def read_alike(message: Any) -> None:
         # JSON leaves unknown tags out, which one side may know.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kafka_messages
@@ -28,7 +28,7 @@ NAMES = (
 
 @pytest.mark.parametrize("ascii", [True, False])
 @given(data=st.data())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_text_of_a_message_is_that_of_its_json_form(ascii: bool, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(NAMES))
     version = data.draw(st.sampled_from(kafka_messages.versions(name)))

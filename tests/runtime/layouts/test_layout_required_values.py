@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kipwire import DecodeError, EncodeError, Field, native
@@ -85,7 +85,7 @@ def test_an_empty_value_is_not_null(module: Any) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None)
 def test_strategies_give_what_is_required(module: Any, data: Any) -> None:
     message = data.draw(messages(module.Required, long=False))
     assert module.Required.decode(message.encode()) == message
