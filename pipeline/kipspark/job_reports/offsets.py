@@ -10,6 +10,7 @@ from pyspark.sql import functions as sf
 
 from kipspark.errors import JobError
 from kipspark.interrupts import ctrl_c
+from kipspark.job_reports.log_heads import heads
 from kipspark.job_reports.offset_metrics import metrics_of
 from kipspark.job_reports.times import DOTS
 from kipspark.jobs import lag, offsets
@@ -32,8 +33,7 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 def offsets_report(spark: SparkSession, path: str | Path, stalled_after: int = STALLED_AFTER) -> Report:
     """Groups over time, from the log folders of brokers; `stalled_after` is in seconds."""
     # The records of other topics are not read: the heads of their batches say where partitions end.
-    heads = {"includeControl": "true", "level": "batches", "columns": ",".join(lag.OF_BATCHES)}
-    batches = spark.read.format("kafka_log").options(**heads).load(str(path)).persist()
+    batches = heads(spark, path, lag.OF_BATCHES).persist()
     topic = spark.read.format("kafka_log").options(includeControl="true", topics=offsets.TOPIC)
     log = without_copies(topic.load(str(path))).persist()
     lagging = offsets.with_lag(offsets.commits(committed(log)), offsets.ends(batches)).persist()
