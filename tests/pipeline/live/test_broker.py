@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
 import shutil
 from collections import Counter
@@ -38,7 +37,7 @@ from kipwire.records import partitions, read_batches
 from tests.support.live import broker_traffic as traffic
 from tests.support.live.broker_traffic import Sent
 from tests.support.live.kafka_tools import lag_by_kafka, offsets_by_kafka, tool
-from tests.support.places import ROOT
+from tests.support.live.real_broker import ADDRESS, LOGS
 from tests.support.subjects.exposition import by_labels, samples
 
 pytestmark = [
@@ -49,8 +48,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-LOGS = ROOT / "build" / "broker" / "data"
-ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
 STREAMED, LAGGING, EMPTY = "streamed", "lagging", "empty"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from time import monotonic, sleep
 from typing import Any
@@ -14,11 +13,11 @@ import kafka_messages
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.connection import ClientConnection
 from kipwire.testing import FakeBroker
+from tests.support.live.real_broker import ADDRESS
 from tests.support.subjects.fake_broker_requests import batch, error_codes, request
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("broker")]
 
-ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
 TIMEOUT = 30.0
 UNKNOWN_ID = UUID(int=77)
 NOT_YET = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -24,7 +23,8 @@ from kipspark.sources.wanted import Wanted
 from tests.support.live import broker_traffic as traffic
 from tests.support.live.kafka_tools import lag_by_kafka, offsets_by_kafka
 from tests.support.live.live_spark import Spark
-from tests.support.places import ROOT, SUPPORT
+from tests.support.live.real_broker import ADDRESS, LOGS
+from tests.support.places import SUPPORT
 from tests.support.subjects.exposition import by_labels, samples
 
 pytestmark = [
@@ -34,8 +34,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-LOGS = ROOT / "build" / "broker" / "data"
-ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
 SENT, STREAMED, GONE = "live-sent", "live-streamed", "live-gone"
 COLUMNS = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers")
 OWN = "kipspark-live"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from time import time
 from typing import NamedTuple
 
@@ -12,8 +11,8 @@ import pytest
 from kipspark.spark.live_times import NEAR
 from tests.support.live import broker_traffic, unread_traffic
 from tests.support.live.live_spark import Spark
+from tests.support.live.real_broker import ADDRESS, LOGS
 from tests.support.live.unread_traffic import APPENDED, COMPACTED, TIMED
-from tests.support.places import ROOT
 from tests.support.subjects.exposition import by_labels, samples
 
 pytestmark = [
@@ -23,8 +22,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-LOGS = ROOT / "build" / "broker" / "data"
-ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
 START = 1_700_000_000_000
 """The time of the first record of each partition, in milliseconds; each record is a second and a bit after the last."""
 COMMITTED = {

@@ -5,7 +5,6 @@ For `make test-broker`. The frames of each client, by API and version, are in `b
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from kipwire import Message
 from kipwire.connection import Request, Response
 from kipwire.frames import FrameAndRest
 from tests.support.live.proxied_clients import CLIENTS
+from tests.support.live.real_broker import HOST, PORT
 from tests.support.live.recording_proxy import Passed, recording_proxy
 from tests.support.places import ROOT
 
@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-BROKER = ("127.0.0.1", int(os.environ.get("BROKER_PORT", "19092")))
+BROKER = (HOST, PORT)
 REPORT = ROOT / "build" / "proxied-frames.txt"
 REGISTRY = kafka_messages.REGISTRY
 PRODUCE, FETCH = 0, 1

@@ -5,7 +5,6 @@ It leaves a transaction behind that nobody ends, so it runs after the other test
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ from kipspark.spark.session import FOR_FEW_ROWS, open_session
 from kipwire import build
 from tests.support.live import broker_traffic, open_traffic
 from tests.support.live.broker_traffic import A_MIB
+from tests.support.live.real_broker import ADDRESS, LOGS
 from tests.support.places import ROOT
 
 pytestmark = [
@@ -41,8 +41,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-LOGS = ROOT / "build" / "broker" / "data"
-ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
 HELD, DEAD = open_traffic.HELD, open_traffic.DEAD
 REMOTE = "__remote_log_metadata"
 
