@@ -21,6 +21,8 @@ from kipspark.messages.records import types_of
 from kipspark.spark.functions import from_metadata
 
 TOPIC = "__cluster_metadata"
+OF_RECORDS = ("topic", "offset", "timestamp", "value", "is_control")
+"""The columns of `kafka_log` that `records` needs."""
 OF_CONFIGS = ("ConfigRecord", "TopicRecord", "RemoveTopicRecord")
 """The types of records that `configs` needs."""
 

@@ -63,6 +63,10 @@ FOR_FEW_ROWS = {
     # Nor may the space for classes, which starts at 20 MiB and is soon 140, be collected each time that it grows.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m",
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Nor do plans for few rows need filters that are inferred, or checks of the optimizer after each of its rules.
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.sql.shuffle.partitions": "1",
 }
 """Settings by which a job on small data ends sooner."""
