@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.errors import JobError
+from kipspark.job_reports.log_heads import heads
 from kipspark.job_reports.times import DOTS, utc
 from kipspark.jobs import metadata
+from kipspark.jobs.open_transactions import folder
 from kipspark.jobs.replicas import without_copies
 from kipspark.report import charts
 from kipspark.report.report import Chart, Report, Table
@@ -24,11 +27,14 @@ def metadata_report(spark: SparkSession, path: str | Path, at: datetime | None) 
     Raises:
         JobError: there are no records of it, or none up to that time.
     """
-    log_format = spark.read.format("kafka_log").options(topics=metadata.TOPIC, includeControl="true")
-    log = without_copies(log_format.load(str(path))).persist()
+    options = {"topics": metadata.TOPIC, "includeControl": "true", "columns": ",".join(metadata.OF_RECORDS)}
+    log = spark.read.format("kafka_log").options(**options).load(str(path))
     snapshot_format = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC)
     snapshot = metadata.until(snapshot_format.load(str(path)), at).persist()
-    origin = _origin(path, at, log, snapshot)
+    span = _span(spark, path)
+    origin = _origin(path, at, span, log, snapshot)
+    if span["replicas"] > 1:
+        log = without_copies(log).persist()
     records = metadata.records(metadata.until(log, at)).persist()
     counting = metadata.with_snapshot(records, snapshot).persist()
     history = metadata.partition_history(counting).persist()
@@ -66,27 +72,44 @@ def metadata_report(spark: SparkSession, path: str | Path, at: datetime | None) 
     )
 
 
-def _origin(path: str | Path, at: datetime | None, log: DataFrame, snapshot: DataFrame) -> str:
+def _span(spark: SparkSession, path: str | Path) -> dict[str, Any]:
+    """What the heads of its batches say of the log: first, last and since (null without batches), and replicas."""
+    batches = heads(spark, path, ("base_offset", "last_offset", "base_timestamp", "segment"), [metadata.TOPIC])
+    span: dict[str, Any]
+    (span,) = (
+        batches.agg(
+            sf.min("base_offset").alias("first"),
+            sf.max("last_offset").alias("last"),
+            sf.min("base_timestamp").alias("since"),
+            sf.count_distinct(folder("segment")).alias("replicas"),
+        )
+        .toArrow()
+        .to_pylist()
+    )
+    return span
+
+
+def _origin(path: str | Path, at: datetime | None, span: dict[str, Any], log: DataFrame, snapshot: DataFrame) -> str:
     """A note that says what the state of a cluster was computed from."""
-    span = (sf.min("offset").alias("first"), sf.max("offset").alias("last"), sf.min("timestamp").alias("since"))
-    (whole,) = log.agg(*span).toArrow().to_pylist()
-    if whole["first"] is None:
+    first, last = span["first"], span["last"]
+    if first is None:
         raise nothing_of(path)
-    (used,) = [whole] if at is None else metadata.until(log, at).agg(*span).toArrow().to_pylist()
-    if at is not None and used["last"] is None:
-        raise JobError(f"{path}: nothing is known as of {utc(at)}: the log begins at {utc(whole['since'])}")
+    if at is not None:
+        ((last,),) = metadata.until(log, at).agg(sf.max("offset")).collect()
+        if last is None:
+            raise JobError(f"{path}: nothing is known as of {utc(at)}: the log begins at {utc(span['since'])}")
     taken = snapshot.select("snapshot", "end_offset", "timestamp").distinct().toArrow().to_pylist()
     if taken:
-        (first,) = taken
+        (earlier,) = taken
         return (
-            f"The state comes from the snapshot {Path(first['snapshot']).name}, which covers what was before "
-            f"offset {first['end_offset']} ({utc(first['timestamp'])}), and from the log after it to offset "
-            f"{used['last']}. Times that the snapshot does not have are blank."
+            f"The state comes from the snapshot {Path(earlier['snapshot']).name}, which covers what was before "
+            f"offset {earlier['end_offset']} ({utc(earlier['timestamp'])}), and from the log after it to offset "
+            f"{last}. Times that the snapshot does not have are blank."
         )
-    if whole["first"] == 0:
-        return f"The state comes from the log alone, from its first record to offset {used['last']}."
+    if first == 0:
+        return f"The state comes from the log alone, from its first record to offset {last}."
     return (
-        f"The state comes from the log alone, from offset {whole['first']} to {used['last']}. Earlier changes are "
+        f"The state comes from the log alone, from offset {first} to {last}. Earlier changes are "
         f"missing: the log does not begin at 0, and there is no snapshot{'' if at is None else ' of that time'}."
     )
 

@@ -1,8 +1,8 @@
 """The history of a cluster, from `__cluster_metadata`: what changed, and what the state was at a time.
 
 Rows of `kafka_log` in, with each record once (see `replicas`), and those of `kafka_snapshot` for what was before the
-log begins. The log has one partition, and its meaning depends on the order of its records: the window over transactions
-is over all of them, the others are over the records of one object.
+log begins. The log has one partition, and its meaning depends on the order of its records. But no step orders all of
+them: transactions are found from their markers, which are few, and other windows are over the records of one object.
 
     counting = with_snapshot(records(until(log, time)), until(snapshot, time))
 """
@@ -21,15 +21,17 @@ from kipspark.messages.records import types_of
 from kipspark.spark.functions import from_metadata
 
 TOPIC = "__cluster_metadata"
-OF_RECORDS = ("topic", "offset", "timestamp", "value", "is_control")
-"""The columns of `kafka_log` that `records` needs."""
+OF_RECORDS = ("topic", "partition", "offset", "timestamp", "value", "is_control")
+"""The columns of `kafka_log` that `records` and `without_copies` need."""
 OF_CONFIGS = ("ConfigRecord", "TopicRecord", "RemoveTopicRecord")
 """The types of records that `configs` needs."""
 
 _BEGIN, _END, _ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
+_MARKERS = (_BEGIN, _END, _ABORT)
+_HIGHEST_OFFSET = 2**63 - 1
 _LEADER_UNCHANGED = -2
 _RESOURCES = {int(one): one.name.lower().replace("_", " ") for one in ConfigResourceType if one}
-_CHANGE_NOTHING = ("NoOpRecord", _BEGIN, _END, _ABORT)
+_CHANGE_NOTHING = ("NoOpRecord", *_MARKERS)
 
 
 def until(rows: DataFrame, time: datetime | None) -> DataFrame:
@@ -38,35 +40,57 @@ def until(rows: DataFrame, time: datetime | None) -> DataFrame:
 
 
 def records(log: DataFrame, types: Sequence[str] = ()) -> DataFrame:
-    """The decoded records that count: offset, time and record. Those of aborted transactions do not count.
+    """The decoded records that count: offset, time, type, and a column for each type, such as `topic_record`.
+
+    Those of aborted transactions do not count.
 
     Args:
         log: rows of `kafka_log`.
-        types: only these are decoded, if any; a record with fewer columns takes less time.
+        types: only these have columns, if any; a record with fewer columns takes less time.
 
     Raises:
         BrokenMessageError: when it is computed, at the first broken record.
     """
-    decoded = log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
-        "offset", sf.col("timestamp").alias("time"), from_metadata("value", types=types).alias("record")
-    )
-    type_ = sf.col("record.type")
-    marker = sf.when(type_.isin(_BEGIN, _END, _ABORT), type_)
-    in_order = Window.partitionBy(sf.lit(0)).orderBy("offset")
-    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    after = in_order.rowsBetween(1, Window.unboundedFollowing)
-    # A transaction may begin before the log does; one without an end does not count yet.
-    ends_with = sf.coalesce("after", sf.when(sf.col("before") == _BEGIN, _ABORT), sf.lit(_END))
+    values = log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control"))
+    decoded = values.select("offset", sf.col("timestamp").alias("time"), from_metadata("value", types=types).alias("_"))
     return (
-        decoded.withColumn("before", sf.last(marker, ignorenulls=True).over(before))
-        .withColumn("after", sf.first(marker, ignorenulls=True).over(after))
-        .where(ends_with != _ABORT)
-        .drop("before", "after")
+        decoded.join(
+            sf.broadcast(_aborted(values)),
+            (sf.col("offset") >= sf.col("first_aborted")) & (sf.col("offset") < sf.col("end_of_aborted")),
+            "left_anti",
+        )
+    ).select("offset", "time", "_.*")
+
+
+def _aborted(values: DataFrame) -> DataFrame:
+    """The ranges of offsets with the records of aborted transactions: first_aborted, and end_of_aborted after it.
+
+    A transaction may begin before the log does; one without an end does not count yet.
+    """
+    # The first byte of a value is the version of its frame, the second one the number of its type.
+    numbers = [bytes([number]) for number, record in types_of("metadata").items() if record.name in _MARKERS]
+    marker = from_metadata("value", types=_MARKERS)["type"]
+    is_open = sf.col("marker") == _BEGIN
+    in_order = Window.partitionBy(sf.lit(0)).orderBy("offset")
+    return (
+        values.where(sf.substring("value", 2, 1).isin(numbers))
+        .select("offset", marker.alias("marker"))
+        .withColumns(
+            {
+                "before": sf.coalesce(sf.lag("offset").over(in_order), sf.lit(0)),
+                "is_last": sf.lead("offset").over(in_order).isNull(),
+            }
+        )
+        .where((sf.col("marker") == _ABORT) | (is_open & sf.col("is_last")))
+        .select(
+            sf.when(is_open, sf.col("offset")).otherwise(sf.col("before")).alias("first_aborted"),
+            sf.when(is_open, sf.lit(_HIGHEST_OFFSET)).otherwise(sf.col("offset")).alias("end_of_aborted"),
+        )
     )
 
 
 def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str] = ()) -> DataFrame:
-    """The records of a snapshot, and those of the log that it does not cover: offset, time and record.
+    """The records of a snapshot, and those of the log that it does not cover, with the columns of `records`.
 
     The records of the snapshot have the offset before its end. Their time is null: a snapshot does not have it.
 
@@ -82,8 +106,8 @@ def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str]
     earlier = of_topic.select(
         (sf.col("end_offset") - 1).alias("offset"),
         sf.lit(None).cast("timestamp").alias("time"),
-        from_metadata("value", types=types).alias("record"),
-    )
+        from_metadata("value", types=types).alias("_"),
+    ).select("offset", "time", "_.*")
     covered = of_topic.agg(sf.coalesce(sf.max("end_offset"), sf.lit(0)).alias("covered"))
     later = counting.crossJoin(sf.broadcast(covered)).where(sf.col("offset") >= sf.col("covered")).drop("covered")
     return earlier.unionByName(later)
@@ -95,11 +119,9 @@ def changes(counting: DataFrame) -> DataFrame:
     Args:
         counting: of `records`.
     """
-    columns = [name for name in counting.select("record.*").columns if name != "type"]
-    text = sf.coalesce(*[sf.to_json(sf.col(f"record.{name}")) for name in columns])
-    return counting.where(~sf.col("record.type").isin(*_CHANGE_NOTHING)).select(
-        "offset", "time", sf.col("record.type").alias("type"), text.alias("record")
-    )
+    columns = counting.drop("offset", "time", "type").columns
+    text = sf.coalesce(*[sf.to_json(name) for name in columns])
+    return counting.where(~sf.col("type").isin(*_CHANGE_NOTHING)).select("offset", "time", "type", text.alias("record"))
 
 
 def topics(counting: DataFrame) -> DataFrame:
@@ -291,9 +313,7 @@ def uuid_text(column: str) -> Column:
 def _of_type(counting: DataFrame, type_: str) -> DataFrame:
     """The records of one type, with its own columns as `record`."""
     column = next(record.column for record in types_of("metadata").values() if record.name == type_)
-    return counting.where(sf.col("record.type") == type_).select(
-        "offset", "time", sf.col(f"record.{column}").alias("record")
-    )
+    return counting.where(sf.col("type") == type_).select("offset", "time", sf.col(column).alias("record"))
 
 
 def _fenced(counting: DataFrame, type_: str, broker: Column, fenced: Column) -> DataFrame:

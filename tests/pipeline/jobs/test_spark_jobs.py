@@ -153,7 +153,10 @@ def test_metadata_is_that_of_a_time(log: DataFrame) -> None:
     assert values["orders", "retention.ms"] == "86400000"
     assert [row["is_fenced"] for row in rows(metadata.brokers(before))] == [False, False]
     narrow = metadata.records(log, metadata.OF_CONFIGS)
-    assert [name for name in narrow.select("record.*").columns if name != "type"] == [
+    assert narrow.columns == [
+        "offset",
+        "time",
+        "type",
         "topic_record",
         "config_record",
         "remove_topic_record",
@@ -245,6 +248,14 @@ def test_where_no_metadata_is_the_report_says_so(
         metadata_report(spark, tmp_path, None if at is None else datetime.fromisoformat(at))
 
 
+def test_replicas_of_the_metadata_log_count_once(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(SNAPSHOTS, tmp_path / name)
+    alone, both = (tables(metadata_report(spark, path, None)) for path in (tmp_path / "one", tmp_path))
+    for name in ("changes", "partition_history"):
+        assert sorted(map(str, both[name])) == sorted(map(str, alone[name])) != []
+
+
 def test_metadata_of_a_transaction_that_was_aborted_does_not_count(spark: SparkSession) -> None:
     begin, end, abort = (b"\1\x17\0\0", b"\1\x18\0\0", b"\1\x19\0\0")
     topic = b"\1\2\0" + TopicRecord(name="t").encode()
@@ -252,7 +263,7 @@ def test_metadata_of_a_transaction_that_was_aborted_does_not_count(spark: SparkS
     schema = "topic string, offset long, timestamp timestamp, value binary, is_control boolean"
     log = [(metadata.TOPIC, at, datetime.now(UTC), value, False) for at, value in enumerate(given)]
     found = rows(metadata.records(spark.createDataFrame(log, schema)))
-    assert sorted(row["offset"] for row in found if row["record"]["type"] == "TopicRecord") == [2, 4, 6]
+    assert sorted(row["offset"] for row in found if row["type"] == "TopicRecord") == [2, 4, 6]
 
 
 def test_encodings_are_counted_as_in_one_process(frames: DataFrame) -> None:
