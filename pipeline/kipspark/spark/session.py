@@ -117,6 +117,8 @@ def open_session(
             .config("spark.ui.showConsoleProgress", "false")
             # Spark counts rows: ten thousand frames may be a gigabyte.
             .config("spark.sql.execution.arrow.maxBytesPerBatch", str(_BYTES_OF_BATCH))
+            # Spark keeps rows in pieces of ten thousand: some such pieces of wide records do not fit a heap of 1 GB.
+            .config("spark.sql.inMemoryColumnarStorage.batchSize", "1000")
             .config("spark.log.level", "OFF")  # the command prints errors itself
             .config("spark.jars", jars)
             .config(map=dict(settings))
@@ -134,6 +136,9 @@ def _started(builder: Any) -> SparkSession:
         except SPARK_ERRORS as error:
             why = reason_in(printed.read_text(errors="replace")) or reason(error)
             raise JobError(f"Spark cannot start: {why}") from None
+    # Else Python prints the trace of a thread if the JVM ends early; the command itself says so in one line.
+    accumulators: Any = spark.sparkContext._accumulatorServer
+    accumulators.handle_error = lambda *_: None
     return spark
 
 

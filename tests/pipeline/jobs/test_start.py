@@ -64,6 +64,23 @@ use_java()
 make(run)
 """
 
+_KILLED = """
+import time
+from py4j.protocol import Py4JError
+from kipspark.spark.session import FOR_FEW_ROWS, open_session
+
+spark = open_session("local[1]", settings=FOR_FEW_ROWS)
+spark.range(1).mapInArrow(lambda batches: batches, "id long").collect()  # its counters go through a connection
+java = spark.sparkContext._gateway.proc
+java.kill()
+java.wait()
+time.sleep(2)
+try:
+    spark.range(1).collect()
+except (Py4JError, ConnectionError) as error:
+    print("error")
+"""
+
 
 def test_zips_of_an_installed_pyspark_are_left_out() -> None:
     assert without_zips([*_ZIPS, "/other", _SITE]) == ["/other", _SITE]
@@ -106,3 +123,8 @@ def test_a_session_answers_the_same_with_the_archive(tmp_path: Path) -> None:
     run(_MAKING)
     assert run(_SCRIPT, logged) == expected
     assert "org.apache.spark.SparkContext source: shared objects file (top)" in loaded.read_text()
+
+
+def test_a_jvm_that_is_killed_leaves_no_trace_but_an_error() -> None:
+    done = subprocess.run([sys.executable, "-c", _KILLED], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("error\n", "")
