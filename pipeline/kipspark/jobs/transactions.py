@@ -16,14 +16,15 @@ def committed(log: DataFrame) -> DataFrame:
         log: rows of `kafka_log`, read with `includeControl`, with each record once.
     """
     ending = sf.when(sf.col("is_control"), sf.hex(sf.substring("key", 3, 2)))
+    # From the end of the log: Spark goes through a window that begins at the current row once for each row.
     later = (
         Window.partitionBy("topic", "partition", "producer_id")
-        .orderBy("offset")
-        .rowsBetween(1, Window.unboundedFollowing)
+        .orderBy(sf.desc("offset"))
+        .rowsBetween(Window.unboundedPreceding, -1)
     )
     in_transactions = (
         log.where(sf.col("is_transactional"))
-        .withColumn("ending", sf.first(ending, ignorenulls=True).over(later))
+        .withColumn("ending", sf.last(ending, ignorenulls=True).over(later))
         .where(sf.col("ending") == _COMMIT)
         .drop("ending")
     )
