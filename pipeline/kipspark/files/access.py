@@ -20,6 +20,8 @@ from kipspark.files.stores import BLOCK, HERE, Storage, StoredFile, is_url
 from kipwire.tools.folders import files_below
 from kipwire.tools.readable import ReadableFile
 
+_MOST_TIMES = 20
+"""How often to list a folder whose files are removed meanwhile."""
 _FEW = 64 * 1024
 """Bytes of an object to ask for at once where it is only looked at in some places."""
 
@@ -88,8 +90,10 @@ def files_at(
         is_chosen: whether the file with that path is wanted; not asked for `root` itself.
         storage: how to reach the store, for a URL.
 
+    If a file is removed while they are listed, all are listed again: another file may have its records since then.
+
     Raises:
-        ListingError: a folder or a store cannot be listed.
+        ListingError: a folder or a store cannot be listed, or files in it are removed again and again.
         SourceError: nothing is there, or it is neither a file nor a folder.
     """
     text = os.fspath(root)
@@ -104,11 +108,16 @@ def files_at(
     if not Path(path).is_dir():
         reason = "is neither a file nor a folder" if Path(path).exists() else "there is no such file or folder"
         raise SourceError(f"{text}: {reason}")
-    try:
-        chosen = [file for file in files_below(path) if is_chosen(file)]
-    except OSError as error:
-        raise ListingError(f"{error.filename}: cannot be listed: {error.strerror or error}") from None
-    return _regular(chosen)
+    for _ in range(_MOST_TIMES):
+        try:
+            return _regular(file for file in files_below(path) if is_chosen(file))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise ListingError(f"{error.filename}: cannot be listed: {error.strerror or error}") from None
+    raise ListingError(
+        f"{text}: files in it were removed {_MOST_TIMES} times just after they were listed; read it again"
+    )
 
 
 def names_in(folder: str, storage: Storage = HERE) -> list[str]:
@@ -162,12 +171,10 @@ def _read_at(file: io.BufferedReader, size: int, position: int) -> bytes:
 
 
 def _regular(paths: Iterable[str]) -> list[FoundFile]:
-    found = []
-    for path in paths:
-        try:
-            status = os.stat(path)  # noqa: PTH116
-        except FileNotFoundError:  # the broker has just removed it
-            continue
-        if stat.S_ISREG(status.st_mode):  # unlike a pipe, on which a read would block
-            found.append(FoundFile(path, status.st_size, status.st_ino))
-    return found
+    """Those that are files, unlike pipes, on which a read would block.
+
+    Raises:
+        OSError: one of them cannot be looked at; a FileNotFoundError if it has been removed.
+    """
+    found = [(path, os.stat(path)) for path in paths]  # noqa: PTH116
+    return [FoundFile(path, status.st_size, status.st_ino) for path, status in found if stat.S_ISREG(status.st_mode)]

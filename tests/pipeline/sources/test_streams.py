@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
-from kipspark.errors import SourceError
+from kipspark.errors import ListingError, SourceError
+from kipspark.files import access
 from kipspark.sources import log_rows, splits
 from kipspark.sources.changing_logs import ends, reading
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.segments import Segment, find_segments
 from kipwire.logs.skimming import batch_heads
 from kipwire.records import Record, write_batch
+from kipwire.tools.folders import files_below
 
 pytestmark = pytest.mark.same_without_kernel("it is about which bytes are read; codecs are tested with records")
 
@@ -27,9 +29,14 @@ SIZE = len(write_batch([Record(offset=0, timestamp=1, value=b"0")]))
 """Bytes of a batch of these tests, with one record."""
 
 
-def data(offsets: Sequence[int]) -> bytes:
+def data(offsets: Sequence[int], padding: int = 0) -> bytes:
     """Batches of one record each, all of the same size."""
-    return b"".join(write_batch([Record(offset=at, timestamp=1, value=b"%d" % (at % 10))]) for at in offsets)
+    values = [(at, b"%d" % (at % 10) + b" " * padding) for at in offsets]
+    return b"".join(write_batch([Record(offset=at, timestamp=1, value=value)]) for at, value in values)
+
+
+DOUBLE = next(padding for padding in range(SIZE) if len(data([0], padding)) == 2 * SIZE)
+"""The padding with which a batch has twice that size."""
 
 
 def segment(logs: Path, name: str, offsets: Sequence[int], base: int | None = None) -> Path:
@@ -351,10 +358,12 @@ def test_what_was_cut_off_before_it_was_read_is_a_loss(tmp_path: Path) -> None:
 # Segments that are replaced.
 
 
-def replace(folder: Path, segments: Sequence[Path], offsets: Sequence[int], *, until: str = "") -> None:
+def replace(
+    folder: Path, segments: Sequence[Path], offsets: Sequence[int], *, until: str = "", padding: int = 0
+) -> None:
     """Replace segments by one, step by step as brokers do; up to the step `until`."""
     swap = folder / f"{segments[0].name}.swap"
-    swap.write_bytes(data(offsets))
+    swap.write_bytes(data(offsets, padding))
     for old in segments:
         old.rename(f"{old}.deleted")
         if until == old.stem:
@@ -386,27 +395,66 @@ def test_segments_that_are_replaced_after_they_were_listed_are_read_once(
     assert set(range(30, 40)) <= set(found)
 
 
+@pytest.mark.parametrize(("first", "padding"), [(12, 0), (5, 0), (5, DOUBLE)])
 @pytest.mark.parametrize("call", range(4))
-def test_segments_that_are_replaced_just_after_they_were_listed_do_not_end_a_run(tmp_path: Path, call: int) -> None:
-    olds = [segment(tmp_path, "t-0", range(first, first + 10)) for first in (0, 10)]
+def test_segments_that_are_replaced_just_after_they_were_listed_do_not_end_a_run(
+    tmp_path: Path, call: int, first: int, padding: int
+) -> None:
+    olds = [segment(tmp_path, "t-0", range(start, start + 10)) for start in (0, 10)]
     segment(tmp_path, "t-0", range(20, 25))
-    stream = Stream(tmp_path, maxBytesPerTrigger=str(12 * SIZE))
-    assert stream.batch() == rows("t-0", range(12))
-    stream = Stream(tmp_path, stream.kept, maxBytesPerTrigger=str(12 * SIZE))
+    stream = Stream(tmp_path, maxBytesPerTrigger=str(first * SIZE))
+    assert stream.batch() == rows("t-0", range(first))
+    stream = Stream(tmp_path, stream.kept, maxBytesPerTrigger=str(first * SIZE))
     listed, calls = stream.reader.follower._segments, 0
 
     def segments() -> list[Segment]:
         nonlocal calls
         found: list[Segment] = listed()
         if calls == call:
-            replace(tmp_path / "t-0", olds, range(20))
+            replace(tmp_path / "t-0", olds, range(20), padding=padding)
         calls += 1
         return found
 
     stream.reader.follower._segments = segments
     stream.reader.prepareForTriggerAvailableNow()
-    assert stream.all() == rows("t-0", range(12, 25))
+    assert stream.all() == rows("t-0", range(first, 25))
     assert calls > call
+
+
+@pytest.mark.parametrize("call", range(3))
+def test_segments_that_are_replaced_while_they_are_listed_are_listed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
+) -> None:
+    olds = [segment(tmp_path, "t-0", range(first, first + 10)) for first in (0, 10)]
+    segment(tmp_path, "t-0", range(20, 25))
+    stream = Stream(tmp_path, maxBytesPerTrigger=str(10 * SIZE))
+    assert stream.batch() == rows("t-0", range(10))
+    _, end, _ = stream.plan() or ({}, {}, [])
+    assert end["next_offsets"] == {str(tmp_path / "t-0"): 20}
+    of_path, calls = os.stat, 0
+
+    def stat(path: Any, **options: Any) -> os.stat_result:
+        nonlocal calls
+        if str(path).endswith(".log"):
+            if calls == call:
+                replace(tmp_path / "t-0", olds, range(20))
+            calls += 1
+        return of_path(path, **options)
+
+    monkeypatch.setattr(os, "stat", stat)
+    monkeypatch.setattr(access, "files_below", lambda folder: sorted(files_below(folder)))
+    again = Stream(tmp_path, stream.kept)
+    assert again.read(list(again.reader.partitions(stream.kept, end))) == rows("t-0", range(10, 20))
+    assert calls > 3
+
+
+def test_a_folder_whose_files_go_away_whenever_it_is_listed_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = segment(tmp_path, "t-0", range(3))
+    monkeypatch.setattr(access, "files_below", lambda _: [str(path), f"{path.parent}/{9:020}.log"])
+    with pytest.raises(ListingError, match="files in it were removed 20 times just after they were listed"):
+        find_segments(tmp_path)
 
 
 def test_a_folder_whose_files_never_stay_is_an_error(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
+from errno import ENOENT
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -33,7 +35,7 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
         known: where to look first.
 
     Raises:
-        OSError: the segment cannot be read; a FileNotFoundError if it has been removed.
+        OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
     """
     for place in known:
         if (place.inode, place.offset) == (segment.inode, offset) and place.position <= segment.size:
@@ -51,6 +53,12 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
 
 
 def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head]:
-    """At most `count` heads from a position on."""
+    """At most `count` heads from a position on.
+
+    Raises:
+        OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
+    """
     with Path(segment.path).open("rb") as file:
+        if os.fstat(file.fileno()).st_ino != segment.inode:
+            raise FileNotFoundError(ENOENT, "was replaced", segment.path)
         return list(islice(batch_heads(file, position, end), count))
