@@ -29,6 +29,17 @@ ReadAt = Callable[[int, int], bytes]
 """Reads a number of bytes at a position, fewer at the end of the file."""
 
 
+class FileVersion(NamedTuple):
+    """What tells a file of this machine from another one that replaces it."""
+
+    inode: int
+    """Its number, which another file may get once it is deleted."""
+    changed: int
+    """When it last changed, in nanoseconds since 1970."""
+    folder_changed: int
+    """When a file was last added to its folder, or renamed or removed there; before `changed` was asked for."""
+
+
 class FoundFile(NamedTuple):
     """A file that exists."""
 
@@ -36,8 +47,8 @@ class FoundFile(NamedTuple):
     """Absolute, or a URL."""
     size: int
     """Bytes."""
-    inode: int = 0
-    """The file's number, by which another file of that name is known; 0 for an object of a store."""
+    version: FileVersion | None = None
+    """None for an object of a store, which does not change."""
 
 
 def file_at(path: str | os.PathLike[str], storage: Storage = HERE) -> ReadableFile:
@@ -176,5 +187,30 @@ def _regular(paths: Iterable[str]) -> list[FoundFile]:
     Raises:
         OSError: one of them cannot be looked at; a FileNotFoundError if it has been removed.
     """
-    found = [(path, os.stat(path)) for path in paths]  # noqa: PTH116
-    return [FoundFile(path, status.st_size, status.st_ino) for path, status in found if stat.S_ISREG(status.st_mode)]
+    chosen = [(path, os.path.dirname(path)) for path in paths]  # noqa: PTH120  for many files, as all of these
+    folders = {folder: os.stat(folder).st_mtime_ns for folder in {folder for _, folder in chosen}}  # noqa: PTH116
+    found = [(path, os.stat(path), folders[folder]) for path, folder in chosen]  # noqa: PTH116
+    return [
+        FoundFile(path, status.st_size, FileVersion(status.st_ino, status.st_ctime_ns, folder_changed))
+        for path, status, folder_changed in found
+        if stat.S_ISREG(status.st_mode)
+    ]
+
+
+def is_that_file(path: str, version: FileVersion, status: os.stat_result) -> bool:
+    """Whether a file is the one that was found at a path, which may have grown.
+
+    Args:
+        path: of this machine.
+        version: of the file that was found there.
+        status: of the file that is there now, or that was opened.
+
+    Raises:
+        OSError: the folder is gone.
+    """
+    if status.st_ino != version.inode:
+        return False
+    if status.st_ctime_ns == version.changed:
+        return True
+    # It has grown, unless another file got that number. Then the folder has changed, too; if it has, we cannot know.
+    return os.stat(os.path.dirname(path)).st_mtime_ns == version.folder_changed  # noqa: PTH116, PTH120

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipspark.files.access import files_at
+from kipspark.files.access import FileVersion, files_at
 from kipspark.files.stores import HERE, Storage
 from kipwire.logs.names import SEGMENT, SegmentName, base_offset_of, partition_of, tiered_segment_of
 
@@ -24,8 +24,8 @@ class Segment(NamedTuple):
     """No record of the segment has a lower offset."""
     size: int
     """Bytes of the file."""
-    inode: int = 0
-    """The file's number, by which another file of that name is known; 0 in stores, whose objects do not change."""
+    version: FileVersion | None = None
+    """By which another file of that name is known; None in stores, whose objects do not change."""
     storage: Storage = HERE
     """How to reach the store that it is in, if its path is a URL."""
 
@@ -33,6 +33,11 @@ class Segment(NamedTuple):
     def is_swap(self) -> bool:
         """Whether a broker is just replacing older segments by this one, which some of them may still be beside."""
         return self.path.endswith(_SWAP)
+
+    @property
+    def inode(self) -> int:
+        """The file's number; 0 in stores."""
+        return 0 if self.version is None else self.version.inode
 
     @property
     def folder(self) -> str:
@@ -77,7 +82,7 @@ def find_segments(
     paths = {file.path for file in listed}
     return sorted(
         (
-            Segment(file.path, *named[file.path], file.size, file.inode, storage)
+            Segment(file.path, *named[file.path], file.size, file.version, storage)
             for file in listed
             # To replace segments, brokers rename the old ones, then rename `X.log.swap` to `X.log`.
             if not file.path.endswith(_SWAP) or file.path.removesuffix(_SWAP) not in paths

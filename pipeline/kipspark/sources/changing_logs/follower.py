@@ -105,7 +105,7 @@ class Follower:
             taken = self._limited(logs, ranges, limit)
         for folder in taken:
             end = logs[folder].end
-            self._remember(folder, Place(end.segment.inode, end.offset, end.position))
+            self._remember(folder, Place(end.segment.inode, end.offset, end.position, end.last))
         begun = {folder: ranges[folder].first for folder in taken if ranges[folder].begins}
         return Reached({**start.next_offsets, **taken}, begun) if taken else start
 

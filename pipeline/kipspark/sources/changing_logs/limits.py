@@ -71,7 +71,7 @@ class Unread:
                     if head.last_offset < reached:  # it was read from a segment that is just replacing this one
                         continue
                     reached = head.last_offset + 1
-                    yield reached, head.size, Place(segment.inode, reached, position)
+                    yield reached, head.size, Place(segment.inode, reached, position, head)
                 if len(heads) < count:
                     break
                 count = min(2 * count, _MOST_HEADS)

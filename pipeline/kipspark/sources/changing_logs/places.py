@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from kipspark.files.access import is_that_file
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import position_before
 from kipwire.logs.skimming import Head, batch_heads
@@ -24,6 +25,8 @@ class Place(NamedTuple):
     """Of the segment."""
     offset: int
     position: int
+    before: Head | None
+    """The batch before it, if there is one: where that one is, this place is what it was."""
 
 
 def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> int:
@@ -38,11 +41,8 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
         OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
     """
     for place in known:
-        if (place.inode, place.offset) == (segment.inode, offset) and place.position <= segment.size:
-            heads = heads_at(segment, place.position, segment.size, 1)
-            # Else the segment may have been cut off, and written again in other batches.
-            if place.position == segment.size or (heads and heads[0].offset >= offset):
-                return place.position
+        if (place.inode, place.offset) == (segment.inode, offset) and _is_there(segment, place):
+            return place.position
     position = position_before(segment, offset)
     while heads := heads_at(segment, position, segment.size, _MOST_HEADS):
         for head in heads:
@@ -52,6 +52,13 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
     return position
 
 
+def _is_there(segment: Segment, place: Place) -> bool:
+    """Whether the segment was not cut off before a place, and written again in other batches."""
+    if place.before is None:
+        return place.position == 0
+    return heads_at(segment, place.before.position, segment.size, 1) == [place.before]
+
+
 def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head]:
     """At most `count` heads from a position on.
 
@@ -59,6 +66,6 @@ def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head
         OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
     """
     with Path(segment.path).open("rb") as file:
-        if os.fstat(file.fileno()).st_ino != segment.inode:
+        if segment.version and not is_that_file(segment.path, segment.version, os.fstat(file.fileno())):
             raise FileNotFoundError(ENOENT, "was replaced", segment.path)
         return list(islice(batch_heads(file, position, end), count))

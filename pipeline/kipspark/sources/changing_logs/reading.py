@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipspark.errors import ListingError, SourceError
+from kipspark.files.access import is_that_file
 from kipspark.files.stores import is_url
 from kipspark.sources.changing_logs.ends import log_end, settled
 from kipspark.sources.changing_logs.losses import Present, check_is_there
@@ -22,7 +23,7 @@ from kipspark.sources.wanted import Wanted
 from kipspark.spark.compute import pc
 
 _MOST_TIMES = 20
-"""How often the segments of a range may be replaced while it is read."""
+"""How often the segments of a range may be replaced without a record of it being read in between."""
 
 
 class Level(NamedTuple):
@@ -60,7 +61,7 @@ def read_range(split: Split, wanted: Wanted, level: Level, schema: pa.Schema, fa
         reached = yield from _read(one, of_it, level, whole, schema)
         if reached is None:
             continue
-        replaced += 1
+        replaced = replaced + 1 if reached == _first(one, of_it) else 0
         if replaced > _MOST_TIMES:
             raise SourceError(f"{one.segment.path}: was replaced {_MOST_TIMES} times while it was read; read it again")
         todo = [*_relocated(one, of_it.between(reached, one.end_offset), fails), *todo]
@@ -70,7 +71,7 @@ def _read(
     split: Split, wanted: Wanted, level: Level, whole: pa.Schema, schema: pa.Schema
 ) -> Generator[pa.RecordBatch, None, int | None]:
     """The rows up to where the file was replaced; returns the next offset then, and None at the end of the range."""
-    reached = max(split.first_offset, wanted.first_offset or 0)
+    reached = _first(split, wanted)
     if _is_replaced(split.segment):
         return reached
     rows = level.read(split, wanted, whole)
@@ -90,10 +91,17 @@ def _read(
         yield pa.RecordBatch.from_arrays([some.column(name) for name in schema.names], schema=schema)
 
 
+def _first(split: Split, wanted: Wanted) -> int:
+    """No wanted record of a range has a lower offset."""
+    return max(split.first_offset, wanted.first_offset or 0)
+
+
 def _is_replaced(segment: Segment) -> bool:
-    """Whether the path is that of another file now. A deleted file that is open can still be read."""
+    """Whether the path may be that of another file now. A deleted file that is open can still be read."""
+    if segment.version is None:
+        return False
     try:
-        return os.stat(segment.path).st_ino != segment.inode  # noqa: PTH116  as in segments.py
+        return not is_that_file(segment.path, segment.version, os.stat(segment.path))  # noqa: PTH116  as in segments.py
     except OSError:
         return False
 
