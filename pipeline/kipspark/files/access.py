@@ -96,15 +96,15 @@ def files_at(
 ) -> list[FoundFile]:
     """The regular files with chosen names in a folder and in those below it, or the file itself.
 
+    If a file is removed while they are listed, all are listed again: another file may have its records since then.
+
     Args:
         root: a path or URL of a file or folder.
         is_chosen: whether the file with that path is wanted; not asked for `root` itself.
         storage: how to reach the store, for a URL.
 
-    If a file is removed while they are listed, all are listed again: another file may have its records since then.
-
     Raises:
-        ListingError: a folder or a store cannot be listed, or files in it are removed again and again.
+        ListingError: a folder or a store cannot be listed, or has files that are never there.
         SourceError: nothing is there, or it is neither a file nor a folder.
     """
     text = os.fspath(root)
@@ -119,16 +119,16 @@ def files_at(
     if not Path(path).is_dir():
         reason = "is neither a file nor a folder" if Path(path).exists() else "there is no such file or folder"
         raise SourceError(f"{text}: {reason}")
+    missing = ""
     for _ in range(_MOST_TIMES):
         try:
             return _regular(file for file in files_below(path) if is_chosen(file))
-        except FileNotFoundError:
-            continue
+        except FileNotFoundError as error:
+            missing = error.filename
         except OSError as error:
             raise ListingError(f"{error.filename}: cannot be listed: {error.strerror or error}") from None
-    raise ListingError(
-        f"{text}: files in it were removed {_MOST_TIMES} times just after they were listed; read it again"
-    )
+    what = "was removed while its folder was listed, or it is a link to nothing"
+    raise ListingError(f"{missing}: {what} ({_MOST_TIMES} attempts)")
 
 
 def names_in(folder: str, storage: Storage = HERE) -> list[str]:
@@ -212,5 +212,5 @@ def is_that_file(path: str, version: FileVersion, status: os.stat_result) -> boo
         return False
     if status.st_ctime_ns == version.changed:
         return True
-    # It has grown, unless another file got that number. Then the folder has changed, too; if it has, we cannot know.
+    # It has grown, or another file got that number, which has changed the folder, too. In doubt it is another file.
     return os.stat(os.path.dirname(path)).st_mtime_ns == version.folder_changed  # noqa: PTH116, PTH120
