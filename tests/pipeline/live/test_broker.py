@@ -343,6 +343,7 @@ def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, done: Done) -> 
         admin.create_topics([NewTopic(LAGGING, 1, 1), NewTopic(EMPTY, 1, 1)], wait_for_metadata=True)
     traffic.send_with_kafka_python(ADDRESS, [LAGGING], 20)
     traffic.consume(ADDRESS, group, [LAGGING], 30)
+    sleep(1.5)  # the group stands still for more than a second, by the times of the commit and of what follows
     unread = traffic.send_with_kafka_python(ADDRESS, [LAGGING], 20)
     report = offsets_report(spark, LOGS, 1)
     found = samples(exposition(report.metrics))
