@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.errors import JobError
-from kipspark.job_reports.log_heads import heads
+from kipspark.job_reports.log_heads import heads, metadata_log
 from kipspark.jobs import compaction, metadata, open_transactions
 from kipspark.report.report import Report, Table
 
@@ -85,8 +85,7 @@ def check_topics(path: str | Path, wanted: Collection[str], there: Collection[st
 
 def _compacted(spark: SparkSession, path: str | Path) -> set[str]:
     """The topics that the metadata log says are compacted."""
-    options = {"topics": metadata.TOPIC, "includeControl": "true", "columns": ",".join(metadata.OF_RECORDS)}
-    log = spark.read.format("kafka_log").options(**options).load(str(path))  # copies of a record change nothing here
+    log = metadata_log(spark, path)  # copies of a record change nothing here
     snapshot = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC).load(str(path))
     # Persisted, since each kind of record is looked for on its own.
     types = metadata.OF_CONFIGS

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from kipspark.jobs import metadata
+
 
 def heads(spark: SparkSession, path: str | Path, columns: Iterable[str], topics: Iterable[str] = ()) -> DataFrame:
     """The heads of all batches of these topics, or of all topics, with control batches, since these take offsets too.
@@ -18,4 +20,15 @@ def heads(spark: SparkSession, path: str | Path, columns: Iterable[str], topics:
         topics: only those; all if empty.
     """
     options = {"level": "batches", "includeControl": "true", "columns": ",".join(columns), "topics": ",".join(topics)}
+    return spark.read.format("kafka_log").options(**options).load(str(path))
+
+
+def metadata_log(spark: SparkSession, path: str | Path) -> DataFrame:
+    """The records of the metadata log, of all its replicas, with the columns that `kipspark.jobs.metadata` needs.
+
+    Args:
+        spark: the session.
+        path: of the log folders.
+    """
+    options = {"topics": metadata.TOPIC, "includeControl": "true", "columns": ",".join(metadata.OF_RECORDS)}
     return spark.read.format("kafka_log").options(**options).load(str(path))

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.errors import JobError
-from kipspark.job_reports.log_heads import heads
+from kipspark.job_reports.log_heads import heads, metadata_log
 from kipspark.job_reports.times import DOTS, utc
 from kipspark.jobs import metadata
 from kipspark.jobs.open_transactions import folder
@@ -27,8 +27,7 @@ def metadata_report(spark: SparkSession, path: str | Path, at: datetime | None) 
     Raises:
         JobError: there are no records of it, or none up to that time.
     """
-    options = {"topics": metadata.TOPIC, "includeControl": "true", "columns": ",".join(metadata.OF_RECORDS)}
-    log = spark.read.format("kafka_log").options(**options).load(str(path))
+    log = metadata_log(spark, path)
     snapshot_format = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC)
     snapshot = metadata.until(snapshot_format.load(str(path)), at).persist()
     span = _span(spark, path)

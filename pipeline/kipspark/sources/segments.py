@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipspark.files.access import FileVersion, files_at
+from kipspark.files.access import FileVersion, files_at, is_that_file
 from kipspark.files.stores import HERE, Storage
 from kipwire.logs.names import SEGMENT, SegmentName, base_offset_of, partition_of, tiered_segment_of
 
@@ -38,6 +38,14 @@ class Segment(NamedTuple):
     def inode(self) -> int:
         """The file's number; 0 in stores."""
         return 0 if self.version is None else self.version.inode
+
+    def is_replaced_by(self, status: os.stat_result) -> bool:
+        """Whether a file that is found at the path, or opened there, may be another one; it may have grown.
+
+        Raises:
+            OSError: the folder is gone.
+        """
+        return self.version is not None and not is_that_file(self.path, self.version, status)
 
     @property
     def folder(self) -> str:

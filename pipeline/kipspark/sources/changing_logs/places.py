@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from kipspark.files.access import is_that_file
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import position_before
 from kipwire.logs.skimming import Head, batch_heads
@@ -66,6 +65,6 @@ def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head
         OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
     """
     with Path(segment.path).open("rb") as file:
-        if segment.version and not is_that_file(segment.path, segment.version, os.fstat(file.fileno())):
+        if segment.is_replaced_by(os.fstat(file.fileno())):
             raise FileNotFoundError(ENOENT, "was replaced", segment.path)
         return list(islice(batch_heads(file, position, end), count))

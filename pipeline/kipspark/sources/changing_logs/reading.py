@@ -13,7 +13,6 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipspark.errors import ListingError, SourceError
-from kipspark.files.access import is_that_file
 from kipspark.files.stores import is_url
 from kipspark.sources.changing_logs.ends import log_end, settled
 from kipspark.sources.changing_logs.losses import Present, check_is_there
@@ -98,10 +97,8 @@ def _first(split: Split, wanted: Wanted) -> int:
 
 def _is_replaced(segment: Segment) -> bool:
     """Whether the path may be that of another file now. A deleted file that is open can still be read."""
-    if segment.version is None:
-        return False
     try:
-        return not is_that_file(segment.path, segment.version, os.stat(segment.path))  # noqa: PTH116  as in segments.py
+        return segment.is_replaced_by(os.stat(segment.path))  # noqa: PTH116  as in segments.py
     except OSError:
         return False
 
