@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from kipspark.sources.batch_heads import Heads, Numbers, batch_heads_in
 from kipspark.sources.log_columns import Broken
-from kipspark.sources.log_rows import batches_from, next_position, unreadable
+from kipspark.sources.log_rows import CutShortError, batches_from, check_is_whole, next_position, unreadable
 from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipspark.sources.wanted import Wanted
-from kipwire import DecodeError
+from kipwire import DecodeError, KipwireError
 from kipwire.columns import ColumnError
 from kipwire.records.compression import COMPRESSIONS
 
@@ -62,6 +62,7 @@ def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator
 
     Raises:
         DecodeError: a head is broken.
+        CutShortError: the segment ends within a batch, and a later one follows; not if `wanted.permissive`.
         SourceError: the file cannot be read.
     """
     start: int | None = split.start
@@ -74,12 +75,26 @@ def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator
         except OSError as error:
             raise unreadable(split.segment, error) from None
         start = None
-        fault = _fault(split.segment, position) if position < split.end else None
+        fault = _fault_at_end(split, position) if position < split.end else None
         if fault is not None:
             if not wanted.permissive:
                 raise fault
             yield _broken_row(split.segment, Broken(position, str(fault)), schema)
             start = next_position(split, position)
+
+
+def _fault_at_end(split: Split, position: int) -> KipwireError | None:
+    """What is wrong where the heads of a range end before it does; None if nothing is, or if the log ends there."""
+    fault = _fault(split.segment, position)
+    if fault is not None:
+        return fault
+    try:
+        check_is_whole(split, position)
+    except CutShortError as error:
+        return error
+    except OSError as error:
+        raise unreadable(split.segment, error) from None
+    return None
 
 
 def _fault(segment: Segment, position: int) -> DecodeError | ColumnError | None:

@@ -17,6 +17,7 @@ from kipwire import DecodeError, KipwireError
 from kipwire.columns import ColumnError, RecordColumns
 from kipwire.logs.skimming import batch_head
 from kipwire.records import RecordBatch
+from kipwire.records.heads import HEAD
 from kipwire.records.segments import read_open_segment
 
 _ROWS = 16384
@@ -24,6 +25,10 @@ _ROWS = 16384
 _BYTES = 16 * 1024 * 1024
 """The number of bytes of keys, values and headers at which it is complete, even with fewer rows."""
 _INT64 = range(-(2**63), 2**63)
+
+
+class CutShortError(SourceError):
+    """A segment that ends within a batch, although a later segment follows it."""
 
 
 def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> Iterator[pa.RecordBatch]:
@@ -37,6 +42,7 @@ def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> I
     Raises:
         DecodeError: a batch is broken; not if `wanted.permissive`.
         ColumnError: a number of a record has more than 64 bits; not if `wanted.permissive`.
+        CutShortError: the segment ends within a batch, and a later one follows; not if `wanted.permissive`.
         SourceError: the file cannot be read.
     """
     rows = _Rows(split.segment, wanted, schema)
@@ -71,7 +77,8 @@ def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
                 position += batch.size
                 if position >= split.end:  # the batch after it may be one that is not to be read
                     return
-        except DecodeError as error:
+            check_is_whole(split, position)
+        except (DecodeError, CutShortError) as error:
             if not wanted.permissive:
                 raise
             yield Broken(position, str(error))
@@ -87,6 +94,29 @@ def batches_from(segment: Segment, position: int, check_crcs: bool) -> Iterator[
     """The batches of a segment from a position on, as `read_segment` has them."""
     with open_file(segment.path, segment.storage) as file:
         yield from read_open_segment(file, segment.path, start=position, check_crcs=check_crcs)
+
+
+def check_is_whole(split: Split, position: int) -> None:
+    """Check that a segment does not end within a batch. The last one of a log may: more is added to it.
+
+    Args:
+        split: a range of the segment; only the last one is looked at.
+        position: where its whole batches end.
+
+    Raises:
+        CutShortError: it does. Zeros are not a batch; brokers may take space in advance.
+        OSError: the file cannot be read.
+    """
+    is_last = split.end == split.segment.size
+    if not is_last or split.end_offset is None or position >= split.end:
+        return
+    with open_to_look(split.segment.path, split.segment.storage) as file:
+        file.seek(position)
+        if file.read(HEAD.size).strip(b"\0"):
+            raise CutShortError(
+                f"{split.segment.path}: ends within the batch at byte {position}, but a later segment follows; "
+                "copy the file again"
+            )
 
 
 def _is_shorter(split: Split, position: int) -> bool:

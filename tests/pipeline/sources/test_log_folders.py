@@ -12,17 +12,19 @@ import pytest
 
 from kipspark.errors import ListingError, SourceError
 from kipspark.sources import log_rows
+from kipspark.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.changing_logs.checkpoints import Reached
 from kipspark.sources.changing_logs.follower import Follower
 from kipspark.sources.frame_rows import FrameFilter
+from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.partition_files.kinds import KINDS
 from kipspark.sources.partition_files.reading import find_files
 from kipspark.sources.segments import find_segments
 from kipspark.sources.snapshots import first_snapshots
-from kipspark.sources.splits import Split, cut
+from kipspark.sources.splits import Split, cut, planned
 from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError
 from kipwire.records import Record, read_segment, write_batch
@@ -120,6 +122,51 @@ def test_what_a_broker_has_cut_off_since_it_was_looked_for_has_no_rows(tmp_path:
     assert len(splits) == 3
     os.truncate(folder / FIRST, len(batch(0)) + 5)
     assert [[row["offset"] for row in rows(split, Wanted(permissive=permissive))] for split in splits] == [[0], [], []]
+
+
+def of_both_levels(folder: Path, wanted: Wanted) -> Iterator[list[dict[str, Any]]]:
+    for read, schema in ((read_rows, LOG_SCHEMA), (read_batch_rows, BATCH_SCHEMA)):
+        splits = planned(find_segments(folder), wanted)
+        yield [row for split in splits for found in read(split, wanted, schema) for row in found.to_pylist()]
+
+
+SECOND = f"{3:020}.log"
+PART_OF_A_BATCH = [batch(2)[:5] + b"\1", batch(2)[:17], batch(2)[:-1]]
+
+
+@pytest.mark.parametrize("part", PART_OF_A_BATCH)
+@pytest.mark.parametrize("first_offset", [None, 1])
+def test_a_segment_with_a_next_one_does_not_end_within_a_batch(
+    tmp_path: Path, part: bytes, first_offset: int | None
+) -> None:
+    folder = write(tmp_path / "t-0", batch(0) + batch(1) + part)
+    (folder / SECOND).write_bytes(batch(3))
+    position = len(batch(0) + batch(1))
+    for level in of_both_levels(folder, Wanted(first_offset=first_offset, permissive=True)):
+        assert [row["batch_position"] for row in level if row["error"]] == [position]
+        assert level[-2]["error"].endswith(
+            f"ends within the batch at byte {position}, but a later segment follows; " "copy the file again"
+        )
+        assert level[-1]["error"] is None and len(level) == (3 if first_offset else 4)
+    levels = of_both_levels(folder, Wanted(first_offset=first_offset))
+    with pytest.raises(SourceError, match=rf"{FIRST}: ends within the batch at byte {position}, but a later"):
+        next(levels)
+    splits = planned(find_segments(folder), Wanted())
+    with pytest.raises(SourceError, match=rf"{FIRST}: ends within the batch at byte {position}, but a later"):
+        list(read_batch_rows(splits[0], Wanted(), BATCH_SCHEMA))
+
+
+@pytest.mark.parametrize("end", [*PART_OF_A_BATCH, bytes(100)])
+def test_the_last_segment_of_a_log_may_end_within_a_batch(tmp_path: Path, end: bytes) -> None:
+    folder = write(tmp_path / "t-0", batch(0))
+    (folder / SECOND).write_bytes(batch(3) + end)
+    assert [len(level) for level in of_both_levels(folder, Wanted())] == [2, 2]
+
+
+def test_space_that_a_broker_has_taken_in_advance_may_be_left_in_any_segment(tmp_path: Path) -> None:
+    folder = write(tmp_path / "t-0", batch(0) + bytes(100))
+    (folder / SECOND).write_bytes(batch(3))
+    assert [len(level) for level in of_both_levels(folder, Wanted())] == [2, 2]
 
 
 def test_a_segment_that_is_gone_is_named(tmp_path: Path) -> None:
