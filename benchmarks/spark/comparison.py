@@ -67,7 +67,8 @@ def _costs(run: Run, kind: Kind, in_large_batches: tuple[str, ...] = ()) -> dict
         avro = kept(run.data, f"{kind.message}-{count}-avro", lambda folder: write_avro(spark, wire, folder, kind))
         return methods.Tables(*read_kind(spark, wire, avro))
 
-    few, slow, many = (tables(min(count, run.rows)) for count in (FEW, run.slow_rows, run.rows))
+    rows, slow_rows = kind.times * run.rows, min(run.slow_rows, run.rows)
+    few, slow, many = (tables(count) for count in (min(FEW, rows), slow_rows, rows))
     progress.say("equal values?")
     if not methods.equal_content(kind, few):
         raise WrongRowsError(f"{kind.title}: the ways to decode it do not give equal values")
@@ -76,11 +77,11 @@ def _costs(run: Run, kind: Kind, in_large_batches: tuple[str, ...] = ()) -> dict
         cost_of(frame)
     ways: dict[str, _Way] = {}
     for name, frame in methods.fast(kind, many).items():
-        ways[name] = _Way(frame, run.rows, usual)
+        ways[name] = _Way(frame, rows, usual)
         if name in in_large_batches:
-            ways[f"{name}, Arrow batches of {LARGE_BATCH:,} rows"] = _Way(frame, run.rows, str(LARGE_BATCH))
+            ways[f"{name}, Arrow batches of {LARGE_BATCH:,} rows"] = _Way(frame, rows, str(LARGE_BATCH))
     for name, frame in methods.slow(spark, kind, slow).items():
-        ways[name] = _Way(frame, min(run.slow_rows, run.rows), usual)
+        ways[name] = _Way(frame, slow_rows, usual)
     costs: dict[str, list[Cost]] = {name: [] for name in ways}
     for number in range(run.rounds):
         for name in reversed(ways) if number % 2 else ways:

@@ -43,6 +43,8 @@ class Kind:
     """The bytes of the message with a number, as they are in a topic or on the wire."""
     given: int | None
     """The version to pass to `from_message`; None if the bytes include it."""
+    times: int = 1
+    """How many times as many rows as of other messages are timed, so that a sample takes a second."""
 
     def fields(self) -> tuple[str, ...]:
         """All fields; without unknown tagged ones, which Avro does not have."""
@@ -75,7 +77,7 @@ def _metadata(number: int) -> bytes:
     return MetadataResponse(brokers=brokers, topics=topics).encode()
 
 
-COMMIT = Kind("OffsetCommitValue v4", "OffsetCommitValue", 4, _commit, None)
+COMMIT = Kind("OffsetCommitValue v4", "OffsetCommitValue", 4, _commit, None, times=4)
 METADATA = Kind("MetadataResponse v12, 10 partitions", "MetadataResponse", 12, _metadata, 12)
 KINDS = (COMMIT, METADATA)
 
