@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.errors import JobError
-from kipspark.job_reports.log_heads import heads, metadata_log
+from kipspark.job_reports.log_heads import heads, metadata_records
 from kipspark.jobs import compaction, metadata, open_transactions
 from kipspark.report.report import Report, Table
 
@@ -85,10 +85,6 @@ def check_topics(path: str | Path, wanted: Collection[str], there: Collection[st
 
 def _compacted(spark: SparkSession, path: str | Path) -> set[str]:
     """The topics that the metadata log says are compacted."""
-    log = metadata_log(spark, path)  # copies of a record change nothing here
-    snapshot = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC).load(str(path))
-    # Persisted, since each kind of record is looked for on its own.
-    types = metadata.OF_CONFIGS
-    counting = metadata.with_snapshot(metadata.records(log, types), snapshot, types).persist()
-    found = compaction.compacted_topics(counting)
+    # Copies of a record change nothing here. Persisted, since each kind of record is looked for on its own.
+    found = compaction.compacted_topics(metadata_records(spark, path, metadata.OF_CONFIGS).persist())
     return {row["topic"] for row in found.toArrow().to_pylist()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -32,3 +32,17 @@ def metadata_log(spark: SparkSession, path: str | Path) -> DataFrame:
     """
     options = {"topics": metadata.TOPIC, "includeControl": "true", "columns": ",".join(metadata.OF_RECORDS)}
     return spark.read.format("kafka_log").options(**options).load(str(path))
+
+
+def metadata_records(spark: SparkSession, path: str | Path, types: Sequence[str]) -> DataFrame:
+    """The metadata records of these types, of the snapshot and the log, of each replica.
+
+    The columns are those of `kipspark.jobs.metadata.with_snapshot`.
+
+    Args:
+        spark: the session.
+        path: of the log folders.
+        types: of records.
+    """
+    snapshot = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC).load(str(path))
+    return metadata.with_snapshot(metadata.records(metadata_log(spark, path), types), snapshot, types)

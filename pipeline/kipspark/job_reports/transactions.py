@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.job_reports.log_heads import heads
-from kipspark.jobs import open_transactions, transaction_state
-from kipspark.jobs.metadata import TOPIC as METADATA
+from kipspark.job_reports.log_heads import heads, metadata_records
+from kipspark.jobs import metadata, open_transactions, transaction_state
 from kipspark.report.report import Report, Table
 from kipwire.tools.words import counted
 
@@ -27,9 +27,10 @@ def transactions_report(spark: SparkSession, path: str | Path) -> Report:
     snapshots = files("producer")
     producers = open_transactions.producers(batches, segments, snapshots).persist()
     partitions = open_transactions.partitions(batches, segments, producers).persist()
-    coordinators = _coordinators(segments)
-    has_all = bool(coordinators) and coordinators == list(range(len(coordinators)))
-    opened = open_transactions.open_transactions(producers, partitions, coordinated, has_all).persist()
+    is_known = open_transactions.without_coordinator(producers, coordinated).isEmpty()
+    coordinators = None if is_known else _coordinators(spark, path, segments)
+    are_all = coordinators is not None and coordinators.are_all
+    opened = open_transactions.open_transactions(producers, partitions, coordinated, are_all).persist()
     is_open = sf.col("state").isin(*transaction_state.OPEN)
     return Report(
         f"Transactions in {path}",
@@ -49,7 +50,7 @@ def transactions_report(spark: SparkSession, path: str | Path) -> Report:
             Table(
                 "partitions",
                 "Partitions, and where they end for readers of committed data",
-                partitions.where(sf.col("topic") != METADATA),
+                partitions.where(sf.col("topic") != metadata.TOPIC),
                 (sf.desc("held_back"), "topic", "partition"),
             ),
             Table(
@@ -64,24 +65,45 @@ def transactions_report(spark: SparkSession, path: str | Path) -> Report:
         notes=(
             "A hanging transaction is open in a partition, but no coordinator has that partition in a transaction of "
             "the producer: only an operator can end it, with kafka-transactions abort.",
-            _where_coordinators_are(coordinators, has_all),
+            *(() if coordinators is None else (coordinators.note,)),
         ),
     )
 
 
-def _coordinators(segments: DataFrame) -> list[int]:
-    """The partitions of the coordinators' topic that have a folder."""
+class _Coordinators(NamedTuple):
+    """The transaction coordinators whose logs are there."""
+
+    partitions: list[int]
+    """Those of their topic that have a folder."""
+    number: int | None
+    """How many the topic has; None if that is not known."""
+
+    @property
+    def are_all(self) -> bool:
+        return self.number is not None and self.partitions == list(range(self.number))
+
+    @property
+    def note(self) -> str:
+        """Which logs were read, and what that means for producers that no coordinator knows."""
+        topic, read = transaction_state.TOPIC, ", ".join(map(str, self.partitions))
+        if self.are_all:
+            return f"{topic} was read as a whole: {counted(len(self.partitions), 'partition')}."
+        if not self.partitions:
+            what = f"There is no {topic}"
+        elif self.number is None:
+            what = f"No metadata log says whether {topic} has more partitions than those here ({read})"
+        else:
+            of_all = counted(self.number, "partition")
+            what = f"Only {len(self.partitions)} of {of_all} of {topic} ({read}) could be read"
+        return f"{what}, so transactions of producers that no coordinator here knows may or may not be hanging."
+
+
+def _coordinators(spark: SparkSession, path: str | Path, segments: DataFrame) -> _Coordinators:
     of_topic = segments.where(sf.col("topic") == transaction_state.TOPIC).select("partition").distinct()
-    return sorted(row["partition"] for row in of_topic.toArrow().to_pylist())
-
-
-def _where_coordinators_are(coordinators: list[int], has_all: bool) -> str:
-    """A note that says which coordinators' logs were read."""
-    topic = transaction_state.TOPIC
-    if has_all:
-        return f"{topic} was read as a whole: {counted(len(coordinators), 'partition')}."
-    there = f"There is no {topic}"
-    if coordinators:
-        numbers = ", ".join(map(str, coordinators))
-        there = f"Only {counted(len(coordinators), 'partition')} of {topic} ({numbers}) could be read"
-    return f"{there}, so transactions of unknown producers may or may not be hanging."
+    there = sorted(row["partition"] for row in of_topic.toArrow().to_pylist())
+    if segments.where(sf.col("topic") == metadata.TOPIC).isEmpty():
+        return _Coordinators(there, None)
+    topics = metadata.topics(metadata_records(spark, path, metadata.OF_TOPICS).persist())
+    of_theirs = topics.where((sf.col("topic") == transaction_state.TOPIC) & sf.col("removed").isNull())
+    ((number,),) = of_theirs.agg(sf.max("partitions")).collect()
+    return _Coordinators(there, number)

@@ -23,6 +23,8 @@ from kipspark.spark.functions import from_metadata
 TOPIC = "__cluster_metadata"
 OF_RECORDS = ("topic", "partition", "offset", "timestamp", "value", "is_control")
 """The columns of `kafka_log` that `records` and `without_copies` need."""
+OF_TOPICS = ("TopicRecord", "RemoveTopicRecord", "PartitionRecord")
+"""The types of records that `topics` needs."""
 OF_CONFIGS = ("ConfigRecord", "TopicRecord", "RemoveTopicRecord")
 """The types of records that `configs` needs."""
 

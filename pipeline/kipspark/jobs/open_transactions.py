@@ -258,6 +258,16 @@ def open_transactions(known: DataFrame, held: DataFrame, coordinated: DataFrame,
     )
 
 
+def without_coordinator(known: DataFrame, coordinated: DataFrame) -> DataFrame:
+    """The producers with an open transaction that no coordinator knows, with the columns of `producers`.
+
+    Args:
+        known: of `producers`.
+        coordinated: of `transaction_state.transactions`.
+    """
+    return known.where(sf.col("start_offset").isNotNull()).join(coordinated, "producer_id", "left_anti")
+
+
 def folder(column: str) -> Column:
     """The folder of a file, or of a folder."""
     return sf.regexp_replace(column, "/[^/]*$", "")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from struct import pack
+from uuid import UUID
 
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_messages.partition_record.v0 import PartitionRecord
 from kafka_messages.producer_snapshot.v1 import ProducerEntry, ProducerSnapshot
+from kafka_messages.topic_record.v0 import TopicRecord
 from kafka_messages.transaction_log_key.v0 import TransactionLogKey
 from kafka_messages.transaction_log_value.v1 import PartitionsSchema, TransactionLogValue
 from kipspark.job_reports.transactions import transactions_report
@@ -122,10 +125,27 @@ def write_transactions(logs: Path) -> None:
     )
 
 
+def write_metadata(logs: Path, partitions: int) -> None:
+    """The metadata log of a cluster whose coordinators' topic has so many partitions."""
+    topic, other = UUID(int=1), UUID(int=2)
+    given = [
+        (2, TopicRecord(name="__transaction_state", topic_id=topic)),
+        (2, TopicRecord(name="orders", topic_id=other)),
+        *[(3, PartitionRecord(partition_id=number, topic_id=topic)) for number in range(partitions)],
+        *[(3, PartitionRecord(partition_id=number, topic_id=other)) for number in range(9)],
+    ]
+    records = [
+        Record(offset=at, timestamp=NOW, value=bytes((1, type_, 0)) + message.encode())
+        for at, (type_, message) in enumerate(given)
+    ]
+    write_log(logs / "__cluster_metadata-0", write_batch(records))
+
+
 @pytest.fixture(scope="module")
 def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Report:
     logs = tmp_path_factory.mktemp("logs")
     write_transactions(logs)
+    write_metadata(logs, 2)
     return transactions_report(spark, logs)
 
 
@@ -175,6 +195,7 @@ def test_transactional_ids_are_in_their_last_state(report: Report) -> None:
 def test_replicas_and_their_lag_change_nothing(spark: SparkSession, report: Report, tmp_path: Path) -> None:
     for replica in ("one", "two"):
         write_transactions(tmp_path / replica)
+        write_metadata(tmp_path / replica, 2)
     # This replica has not got the ends of transactions yet.
     write_log(tmp_path / "two" / "orders-0", data(0, 1, 2), marker(2, 1, 7), data(3, 1, 2, sequence=2), data(9, 2))
     both = transactions_report(spark, tmp_path)
@@ -183,13 +204,26 @@ def test_replicas_and_their_lag_change_nothing(spark: SparkSession, report: Repo
 
 
 def test_who_may_be_known_by_a_missing_coordinator_is_not_said_to_hang(spark: SparkSession, tmp_path: Path) -> None:
+    hanging = {1: False, 3: True, 4: None, 6: None}
     write_transactions(tmp_path)
-    (tmp_path / "__transaction_state-0" / f"{0:020}.log").unlink()
+    unsaid = transactions_report(spark, tmp_path)
+    assert {row["producer_id"]: row["is_hanging"] for row in table(unsaid, "open")} == hanging
+    assert (
+        "No metadata log says whether __transaction_state has more partitions than those here (0, 1)" in unsaid.notes[1]
+    )
+    write_metadata(tmp_path, 3)
+    fewer = transactions_report(spark, tmp_path)
+    assert {row["producer_id"]: row["is_hanging"] for row in table(fewer, "open")} == hanging
+    assert "Only 2 of 3 partitions of __transaction_state (0, 1) could be read" in fewer.notes[1]
+
+
+def test_where_coordinators_know_all_producers_their_number_is_not_looked_for(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_transactions(tmp_path)
+    (tmp_path / "orders-2" / f"{50:020}.log").unlink()
+    unreadable = Record(offset=0, timestamp=NOW, value=b"not a metadata record")
+    write_log(tmp_path / "__cluster_metadata-0", write_batch([unreadable]))
     report = transactions_report(spark, tmp_path)
-    assert {row["producer_id"]: row["is_hanging"] for row in table(report, "open")} == {
-        1: False,
-        3: True,
-        4: None,
-        6: None,
-    }
-    assert "Only 1 partition of __transaction_state (1) could be read" in report.notes[1]
+    assert {row["producer_id"]: row["is_hanging"] for row in table(report, "open")} == {1: False, 3: True}
+    assert len(report.notes) == 1
