@@ -196,3 +196,9 @@ def test_a_file_that_cannot_be_written_is_named_and_no_other(tmp_path: Path) -> 
 def test_names_that_no_package_can_have_are_refused(name: str, specs: Path, package: Path) -> None:
     with pytest.raises(ValueError, match="--package"):
         find_changes(specs, package, name, lambda done, total: None)
+
+
+@pytest.mark.parametrize("package", ["kafka_messages", "kafka_records", "kipwire/proposals"])
+def test_this_generator_has_written_the_manifests_here_so_that_making_all_again_changes_no_file(package: str) -> None:
+    recorded = manifest.read_manifest(ROOT / "generated" / package)
+    assert recorded.made_by == manifest.made_by(), "run `make generate`"
