@@ -66,7 +66,7 @@ def _decoded(kind: Kind, wire: DataFrame, fields: Iterable[str] | None = None) -
 
 
 def _ready(kind: Kind, wire: DataFrame) -> DataFrame:
-    """What Spark itself takes for the columns: equal ones for each Arrow batch, decoded once for a batch of its size."""
+    """What Spark itself takes for such columns: for each Arrow batch those of the first one of its size."""
     selection = Selection("kafka_messages", kind.message, kind.given, kind.fields())
 
     def ready(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
