@@ -65,10 +65,12 @@ make(run)
 """
 
 _KILLED = """
+import logging
 import time
 from py4j.protocol import Py4JError
 from kipspark.spark.session import FOR_FEW_ROWS, open_session
 
+logging.disable()  # as commands do: py4j logs some of the ways in which a connection ends
 spark = open_session("local[1]", settings=FOR_FEW_ROWS)
 spark.range(1).mapInArrow(lambda batches: batches, "id long").collect()  # its counters go through a connection
 java = spark.sparkContext._gateway.proc
