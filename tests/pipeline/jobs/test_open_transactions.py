@@ -215,6 +215,11 @@ def test_who_may_be_known_by_a_missing_coordinator_is_not_said_to_hang(spark: Sp
     fewer = transactions_report(spark, tmp_path)
     assert {row["producer_id"]: row["is_hanging"] for row in table(fewer, "open")} == hanging
     assert "Only 2 of 3 partitions of __transaction_state (0, 1) could be read" in fewer.notes[1]
+    (tmp_path / "__transaction_state-0" / f"{0:020}.log").unlink()
+    write_metadata(tmp_path, 2)
+    without_first = transactions_report(spark, tmp_path)
+    assert {row["producer_id"]: row["is_hanging"] for row in table(without_first, "open")} == hanging
+    assert "Only 1 of 2 partitions of __transaction_state (1) could be read" in without_first.notes[1]
 
 
 def test_where_coordinators_know_all_producers_their_number_is_not_looked_for(

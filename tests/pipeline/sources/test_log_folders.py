@@ -145,7 +145,7 @@ def test_a_segment_with_a_next_one_does_not_end_within_a_batch(
     for level in of_both_levels(folder, Wanted(first_offset=first_offset, permissive=True)):
         assert [row["batch_position"] for row in level if row["error"]] == [position]
         assert level[-2]["error"].endswith(
-            f"ends within the batch at byte {position}, but a later segment follows; " "copy the file again"
+            f"ends within the batch at byte {position}, but a later segment follows; copy the file again"
         )
         assert level[-1]["error"] is None and len(level) == (3 if first_offset else 4)
     levels = of_both_levels(folder, Wanted(first_offset=first_offset))
