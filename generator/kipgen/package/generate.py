@@ -222,7 +222,7 @@ def _work(
 def _is_as_before(earlier: Manifest, fresh: dict[str, MessageSpec]) -> bool:
     """Whether the changed specs look to the registry and to the rules of packages as they did before."""
     return bool(earlier.specs) and all(
-        entry_digest(registry_entry(spec, earlier.headers)) == earlier.specs[source].entry and spec.type != "header"
+        entry_digest(registry_entry(spec, earlier.headers)) == earlier.specs[source].entry
         for source, spec in fresh.items()
     )
 

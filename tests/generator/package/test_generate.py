@@ -17,6 +17,7 @@ from kipgen.language.names import snake_case
 from kipgen.language.spec import MESSAGE_TYPES
 from kipgen.package.generate import apply_changes, differences
 from kipgen.package.manifest import FILE_NAME
+from kipgen.reading import check
 from kipwire import Message
 from tests.support.places import ROOT
 from tests.support.spec_package import importable
@@ -160,6 +161,18 @@ def test_header_specs_of_a_package_decide_its_header_versions(specs: Path, packa
     (specs / "RequestHeader.json").write_text(json.dumps(header))
     generate(specs, package)
     assert "HEADER_VERSION: ClassVar[int] = 1" in (package / "foo_request/v0.py").read_text()
+
+
+def test_another_word_in_a_header_spec_needs_no_other_spec(
+    specs: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = {"name": "RequestHeader", "type": "header", "validVersions": "1-2", "flexibleVersions": "2+"}
+    (specs / "RequestHeader.json").write_text(json.dumps(header | {"about": "Precedes a request."}))
+    generate(specs, package)
+    change(specs / "RequestHeader.json", "Precedes a", "Stands before every")
+    monkeypatch.setattr(check, "read_folder", None)
+    header_files = {f"request_header/{file}.py" for file in ("__init__", "v1", "v2")}
+    assert set(generate(specs, package).contents) == {*header_files, FILE_NAME}
 
 
 @pytest.mark.parametrize(
