@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 # A busy machine may stop for a second in the middle of an example.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+# Shells have Ctrl-C ignored in the background; tests, and the commands that they start, need it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.pop("GITHUB_ACTIONS", None)  # in which kipgen reports for GitHub; tests of that set it themselves
 

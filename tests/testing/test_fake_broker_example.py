@@ -11,7 +11,6 @@ from threading import Timer
 
 import pytest
 
-from tests.support.interrupts import heed_interrupts
 from tests.support.places import ROOT
 from tests.support.subjects.fake_broker_clients import CLIENTS
 
@@ -22,7 +21,7 @@ EXAMPLE = ROOT / "examples" / "fake_broker.py"
 def example() -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-u", str(EXAMPLE), "--port", "0", "--topic", "orders:2", "--topic", "empty"]
     command += ["--fail", "PRODUCE:NOT_LEADER_OR_FOLLOWER:1", "--delay", "PRODUCE:0.01"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_interrupts) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         end = Timer(60, process.kill)
         end.start()
         yield process

@@ -16,7 +16,6 @@ import pytest
 from kipgen.commands.watch import remembering_reader
 from kipgen.reading.check import read_file
 from kipgen.reading.rules.examples import spec
-from tests.support.interrupts import heed_interrupts
 
 pytestmark = pytest.mark.same_without_kernel("no message is decoded")
 
@@ -35,7 +34,6 @@ class _Watch:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            preexec_fn=heed_interrupts,
         )
         self.lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)

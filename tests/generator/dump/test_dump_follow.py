@@ -14,7 +14,6 @@ from threading import Timer
 import pytest
 
 from tests.generator.dump.test_dump_logs import NAME, batch, log
-from tests.support.interrupts import heed_interrupts
 from tests.support.places import DATA
 
 LONGEST = 120
@@ -33,7 +32,6 @@ def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "COLUMNS": "300"},
-        preexec_fn=heed_interrupts,
     ) as process:
         timer = Timer(LONGEST, process.kill)
         timer.start()

@@ -19,7 +19,6 @@ from kipwire import Struct, build
 from kipwire.connection import Request, ServerConnection, versions_answer
 from kipwire.records import read_batches, with_offsets
 from tests.support.example_programs import example
-from tests.support.interrupts import heed_interrupts
 from tests.support.places import ROOT
 
 TOPIC_ID = UUID(int=7)
@@ -208,7 +207,7 @@ def test_ctrl_c_ends_a_proxy_with_open_connections_without_a_traceback() -> None
             "--listen",
             f"127.0.0.1:{port}",
         ]
-        proxy = subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
+        proxy = subprocess.Popen(command, stderr=subprocess.PIPE)
         with proxy, connected(port) as client:
             client.sendall(bytes([0, 0, 0, 8, 0, 18, 0, 0, 0, 0, 0, 7]))
             broker.settimeout(60)
