@@ -83,7 +83,7 @@ UNPACK_UINT32, PACK_UINT32 = _Unpackers("I"), _Packers("I")
 UNPACK_INT64, PACK_INT64 = _Unpackers("q"), _Packers("q")
 UNPACK_FLOAT64, PACK_FLOAT64 = _Unpackers("d"), _Packers("d")
 
-# One number, by its code in the `struct` module.; a capital is a code of its own
+# One number, by its code in the `struct` module; a capital is a code of its own.
 unpack_b, pack_b = Packer(">b").unpack_from, Packer(">b").pack
 unpack_B, pack_B = Packer(">B").unpack_from, Packer(">B").pack  # noqa: N816
 unpack_h, pack_h = Packer(">h").unpack_from, Packer(">h").pack
