@@ -16,9 +16,7 @@ Kind: TypeAlias = 'Literal["bool", "integer", "float", "uuid", "text", "blob"]'
 class Type:
     """A primitive type of the spec language; there is one object for each."""
 
-    __slots__ = (
-        "annotation", "arrow", "code", "default", "encodable", "kind", "name", "nullable", "signed", "width",
-    )  # fmt: skip
+    __slots__ = ("annotation", "arrow", "code", "encodable", "kind", "name", "nullable", "signed", "width")
 
     def __init__(
         self,
@@ -30,7 +28,6 @@ class Type:
         encodable: bool,
         nullable: bool,
         annotation: str,
-        default: str,
         arrow: str,
     ) -> None:
         self.name = name
@@ -49,8 +46,6 @@ class Type:
         """Whether a value may be null."""
         self.annotation = annotation
         """The Python type of its values, as generated code writes it."""
-        self.default = default
-        """The default of a field that gives none, as a Python expression."""
         self.arrow = arrow
         """The type of its Arrow column, as `pyarrow.type_for_alias` knows it; `binary16` is that of 16 bytes."""
 
@@ -68,19 +63,19 @@ class Type:
 TYPES = {
     row.name: row
     for row in (
-        #    name       kind       code   width  signed encodable nullable annotation   default          arrow
-        Type("bool",    "bool",    "B",   1,     False, False,    False,   "bool",      "False",         "bool"),
-        Type("int8",    "integer", "b",   1,     True,  False,    False,   "int",       "0",             "int8"),
-        Type("int16",   "integer", "h",   2,     True,  True,     False,   "int",       "0",             "int16"),
-        Type("uint16",  "integer", "H",   2,     False, False,    False,   "int",       "0",             "uint16"),
-        Type("int32",   "integer", "i",   4,     True,  True,     False,   "int",       "0",             "int32"),
-        Type("uint32",  "integer", "I",   4,     False, False,    False,   "int",       "0",             "uint32"),
-        Type("int64",   "integer", "q",   8,     True,  True,     False,   "int",       "0",             "int64"),
-        Type("float64", "float",   "d",   8,     False, False,    False,   "float",     "0.0",           "float64"),
-        Type("uuid",    "uuid",    "16s", 16,    False, False,    False,   "uuid.UUID", "ZERO_UUID",     "binary16"),
-        Type("string",  "text",    "",    0,     False, False,    True,    "str",       '""',            "string"),
-        Type("bytes",   "blob",    "",    0,     False, False,    True,    "bytes",     'b""',           "binary"),
-        Type("records", "blob",    "",    0,     False, False,    True,    "bytes",     "None",          "binary"),
+        #    name       kind       code   width  signed encodable nullable annotation   arrow
+        Type("bool",    "bool",    "B",   1,     False, False,    False,   "bool",      "bool"),
+        Type("int8",    "integer", "b",   1,     True,  False,    False,   "int",       "int8"),
+        Type("int16",   "integer", "h",   2,     True,  True,     False,   "int",       "int16"),
+        Type("uint16",  "integer", "H",   2,     False, False,    False,   "int",       "uint16"),
+        Type("int32",   "integer", "i",   4,     True,  True,     False,   "int",       "int32"),
+        Type("uint32",  "integer", "I",   4,     False, False,    False,   "int",       "uint32"),
+        Type("int64",   "integer", "q",   8,     True,  True,     False,   "int",       "int64"),
+        Type("float64", "float",   "d",   8,     False, False,    False,   "float",     "float64"),
+        Type("uuid",    "uuid",    "16s", 16,    False, False,    False,   "uuid.UUID", "binary16"),
+        Type("string",  "text",    "",    0,     False, False,    True,    "str",       "string"),
+        Type("bytes",   "blob",    "",    0,     False, False,    True,    "bytes",     "binary"),
+        Type("records", "blob",    "",    0,     False, False,    True,    "bytes",     "binary"),
     )
 }  # fmt: skip
 """By name."""

@@ -16,15 +16,23 @@ _UUID = re.compile(r"[A-Za-z0-9_-]{22}(?:==)?", re.ASCII)
 _MAX_CHARACTERS = 400
 _BOOLS = {"true": True, "false": False}
 
+_OF_KIND: dict[str, Default] = {
+    "bool": False,
+    "integer": 0,
+    "float": 0.0,
+    "uuid": UUID(int=0),
+    "text": "",
+    "blob": (),
+    "struct": (),
+}
+"""What a field is that gives no default, by what its value is in Python; of mutable ones a new one."""
+
 
 def type_default(type_: FieldType) -> Default:
     """The default of a field that gives none: zero, false, the empty text, array or struct; of records, null."""
-    if type_.is_array or type_.has_struct or type_.element == "bytes":
-        return ()
-    if type_.kind == "integer":
-        return 0
-    others: dict[str, Default] = {"bool": False, "float64": 0.0, "string": "", "uuid": UUID(int=0), "records": None}
-    return others[type_.element]
+    if str(type_) == "records":
+        return None
+    return () if type_.is_array else _OF_KIND[type_.kind]
 
 
 def parse_default(type_: FieldType, text: str) -> Default:
@@ -40,17 +48,17 @@ def parse_default(type_: FieldType, text: str) -> Default:
         return type_default(type_)
     if text == "null" and type_.may_be_null:
         return None
-    if type_.is_array or type_.has_struct or type_.element in ("bytes", "records"):
+    if type_.is_array or type_.kind in ("struct", "blob"):
         raise ValueError(f"{_shown(text)} is not a valid default for {type_}; write null, or leave the default out")
-    if type_.element == "string":
+    if type_.kind == "text":
         return text
-    if type_.element == "bool":
+    if type_.kind == "bool":
         if text.lower() not in _BOOLS:
             raise ValueError(f"{_shown(text)} is not a valid default for bool; write true or false")
         return _BOOLS[text.lower()]
-    if type_.element == "float64":
+    if type_.kind == "float":
         return _float(text)
-    return _uuid(text) if type_.element == "uuid" else _integer(type_.element, text)
+    return _uuid(text) if type_.kind == "uuid" else _integer(type_.element, text)
 
 
 def _integer(name: str, text: str) -> int:

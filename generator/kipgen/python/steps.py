@@ -12,7 +12,7 @@ from itertools import accumulate
 from struct import calcsize
 from typing import Literal
 
-from kipgen.language.wire_form import REST
+from kipgen.language.wire_form import PREFIX_FORMS, REST
 from kipgen.resolve.wire import PLUS_ONE, WireField
 from kipwire.types import TYPES
 
@@ -20,7 +20,7 @@ Kind = Literal[
     "run", "varints", "mark", "computed", "text", "blob", "array", "structs", "texts", "blobs", "nested", "tags"
 ]
 
-_FIXED_PREFIXES = {"int16": "h", "int32": "i"}
+_FIXED_PREFIXES = {form: TYPES[form].code for form in PREFIX_FORMS if form in TYPES}
 
 
 @dataclass(frozen=True, slots=True)
