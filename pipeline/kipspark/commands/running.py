@@ -74,7 +74,8 @@ def run(
         check_file(html, "--html")
     if metrics not in (None, STDOUT):
         check_file(Path(metrics), "--metrics")
-    spark = open_session(master, remote, jars, FOR_FEW_ROWS if data is not None and _is_small(data) else {})
+    is_small = remote is None and data is not None and _is_small(data)  # a server's files are not here
+    spark = open_session(master, remote, jars, FOR_FEW_ROWS if is_small else {})
     try:
         waiting = partial(progress_line, spark)
         with waiting():

@@ -8,7 +8,6 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.errors import JobError
 from kipspark.interrupts import ctrl_c
 from kipspark.job_reports.log_heads import heads
 from kipspark.job_reports.offset_metrics import metrics_of
@@ -137,13 +136,7 @@ def _commits_table(commits: DataFrame) -> Table:
 
 
 def commits_of_folders(spark: SparkSession, path: str | Path) -> DataFrame:
-    """Commits as a stream, from the log folders of one broker.
-
-    Raises:
-        JobError: there is no such folder.
-    """
-    if not Path(path).exists():
-        raise JobError(f"{path}: there is no such file or folder")
+    """Commits as a stream, from the log folders of one broker."""
     return offsets.commits(spark.readStream.format("kafka_log").option("topics", offsets.TOPIC).load(str(path)))
 
 
