@@ -36,7 +36,7 @@ generate: setup  ## Generate the classes from the specs; only what changed
 	$(BIN)/kipgen generate
 
 check-generated: setup  ## Fail if the generated classes are not what the specs say; generates all of them again to compare
-	$(BIN)/kipgen check
+	$(BIN)/kipgen check --strict
 	$(BIN)/kipgen generate --check
 
 test: setup  ## Run the tests, on all cores; with the compiled kernel where it is built
