@@ -11,7 +11,6 @@ import binascii
 import math
 import uuid
 from collections.abc import Callable
-from functools import lru_cache
 from operator import index
 from typing import Any, TypeVar
 
@@ -39,37 +38,6 @@ def write_json(message: Root) -> dict[str, Any]:
     return _struct_to_json(message)
 
 
-def decoded_to_json(item: Struct) -> dict[str, Any]:
-    """The JSON form of a message that was decoded and not changed since.
-
-    Its values need no check, which takes most of the time of `write_json`.
-    """
-    result = {}
-    for name, json_name, tagged, convert, is_array in _members(type(item)):  # type: ignore[arg-type]  # it is hashable
-        value = getattr(item, name)
-        if tagged is not None and tagged.is_default(value):
-            continue
-        if convert is not None and value is not None:
-            value = [convert(element) for element in value] if is_array else convert(value)
-        result[json_name] = value
-    return result
-
-
-@lru_cache(maxsize=1024)
-def _members(cls: type[Struct]) -> tuple[tuple[str, str, Field | None, Callable[[Any], Any] | None, bool], ...]:
-    """Of each attribute: its name, that in JSON, the field if it is tagged, what converts it, whether an array."""
-    return tuple(
-        (
-            field.name,
-            field.json_name,
-            None if field.tag is None else field,
-            decoded_to_json if field.struct is not None else _OF_DECODED[KINDS[field.element]],
-            field.array,
-        )
-        for field in cls.ATTRIBUTES
-    )
-
-
 def _struct_to_json(item: Struct) -> dict[str, Any]:
     result = {}
     for field in item.ATTRIBUTES:
@@ -82,14 +50,8 @@ def _struct_to_json(item: Struct) -> dict[str, Any]:
 def _to_json(field: Field, value: Any) -> Any:
     if value is None:
         return None
-    convert = _element_to_json(field)
+    convert = _struct_to_json if field.struct is not None else _TO_JSON[KINDS[field.element]]
     return [convert(element) for element in value] if field.array else convert(value)
-
-
-def _element_to_json(field: Field) -> Callable[[Any], Any]:
-    if field.struct is not None:
-        return _struct_to_json
-    return _TO_JSON[KINDS[field.element]]
 
 
 def float_to_json(value: float) -> float | str:
@@ -119,9 +81,6 @@ _TO_JSON: dict[str, Callable[[Any], Any]] = {
     "text": str,
     "blob": bytes_to_json,
 }
-
-_OF_DECODED = {**_TO_JSON, "integer": None, "bool": None, "text": None}
-"""The same for values that were decoded, of which these are JSON already."""
 
 
 def read_json(cls: type[R], value: Any) -> R:

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 import kafka_messages
 from kipgen.commands.dump.contents import LONGEST_KEPT, kept
 from kipgen.commands.dump.json_text import JsonText
+from kipwire.logs.internal import internal_record
+from kipwire.records import read_segment
 from kipwire.testing import messages
+from tests.support.places import DATA
 
 NAMES = (
     "GroupMetadataValue",
@@ -37,6 +40,20 @@ def test_the_text_of_a_message_is_that_of_its_json_form(ascii: bool, data: st.Da
     text = JsonText(ascii=ascii).of(message)
     assert json.loads(text) == message.to_json()
     assert text == json.dumps(message.to_json(), ensure_ascii=ascii, separators=(",", ":"))
+
+
+def test_the_text_of_what_kafka_stores_is_that_of_its_json_form() -> None:
+    seen = set()
+    for file in sorted(DATA.glob("s*s/__*/*.log")):
+        topic = file.parent.name.rpartition("-")[0]
+        for batch in read_segment(file):
+            for record in () if batch.is_control else batch.records:
+                found = internal_record(topic, record)
+                for message in (found.key, found.value):
+                    if message is not None:
+                        assert json.loads(JsonText(ascii=False).of(message)) == message.to_json()
+                        seen.add(message.NAME)
+    assert len(seen) > 20
 
 
 def test_only_texts_of_short_bytes_are_kept() -> None:
