@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
-from kafka_messages.enums import ErrorCode
 from kipwire.connection import Request
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
@@ -53,30 +52,8 @@ def by_partition(
         topics: those of the request.
         of_request: the attribute that has its partitions.
         of_response: the one that has those of the response.
-        answer: for a topic and a partition of the request; may raise Refused.
+        answer: for a topic and a partition of the request.
     """
-
-    def values(topic: Any, partition: Any) -> Values:
-        try:
-            return answer(topic, partition)
-        except Refused as error:
-            return {"error_code": error.error}
-
     return [
-        {**identity(topic), of_response: [values(topic, one) for one in getattr(topic, of_request)]} for topic in topics
+        {**identity(topic), of_response: [answer(topic, one) for one in getattr(topic, of_request)]} for topic in topics
     ]
-
-
-__all__ = [
-    "Api",
-    "ErrorCode",
-    "NoAnswer",
-    "Node",
-    "Refused",
-    "Request",
-    "Values",
-    "by_partition",
-    "identity",
-    "refusal",
-    "refuse_all",
-]

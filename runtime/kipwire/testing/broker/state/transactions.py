@@ -24,10 +24,6 @@ class Transaction:
     partitions: set[TopicPartition] = field(default_factory=set)
     groups: set[str] = field(default_factory=set)
 
-    def begin(self) -> None:
-        """Begin a transaction, if none is going on."""
-        self.is_ongoing = True
-
     def end(self, *, is_commit: bool) -> None:
         """End it."""
         self.is_ongoing, self.last_was_commit = False, is_commit
