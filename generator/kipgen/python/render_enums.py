@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kipgen.code import Code, comment, quoted
 from kipgen.language import names
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
-from kipgen.python.render import RegistryEntry, joined, render
+from kipgen.python.render import EnumField, RegistryEntry, joined, render
 from kipgen.reading.enum_spec import EnumSpec, EnumValue, Registration, ValuesFrom
 
 _SUFFIXES = {"request": "Request", "coordinator-key": "Key"}
@@ -25,15 +25,6 @@ class _PyEnum:
     """The class of `kipwire.enums` that it is made from."""
     docstring: Code
     members: tuple[Code, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _PyField:
-    """A field whose numbers have names."""
-
-    key: str
-    enum: str
-    """The name of the class."""
 
 
 def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[RegistryEntry]) -> str:
@@ -52,12 +43,12 @@ def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[Regi
     return joined([head, *parts, render("enum_fields.py.j2", fields=fields, bits=bits)])
 
 
-def _fields(entries: Iterable[RegistryEntry], given: set[str], is_bits: bool) -> Iterator[_PyField]:
+def _fields(entries: Iterable[RegistryEntry], given: set[str], is_bits: bool) -> Iterator[EnumField]:
     for entry in entries:
         for field in entry.enum_fields:
             # Given are all but those of error codes in a package that has no names for them.
             if field.enum in given and field.is_bits == is_bits:
-                yield _PyField(f"{entry.module}.{field.key}", names.class_name(field.enum))
+                yield EnumField(f"{entry.module}.{field.key}", names.class_name(field.enum), is_bits)
 
 
 def _class(enum: EnumSpec, entries: Iterable[RegistryEntry]) -> _PyEnum:

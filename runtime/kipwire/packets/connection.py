@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from struct import Struct
 
 from kipwire.packets.conversation import REQUEST, RESPONSE, Conversation, Found
@@ -21,33 +22,23 @@ _TLS_MAJOR = 3
 _SIZE_AND_CORRELATION_ID = Struct(">ii")
 
 
+@dataclass(eq=False, slots=True)
 class _Side:
     """One end of the connection, with the bytes that it sends."""
 
-    __slots__ = (
-        "acknowledged",
-        "captured",
-        "end",
-        "endpoint",
-        "first",
-        "first_acknowledged",
-        "framer",
-        "lost",
-        "stream",
-    )
-
-    def __init__(self, endpoint: bytes) -> None:
-        self.endpoint = endpoint
-        self.stream = Stream()
-        self.framer = Framer(SMALLEST_REQUEST, begins_request)
-        self.captured = self.lost = 0
-        """Bytes of its stream."""
-        self.first = b""
-        self.end: int | None = None
-        """The sequence number after its last byte; None until it says that it sends no more."""
-        self.first_acknowledged: int | None = None
-        self.acknowledged: int | None = None
-        """The sequence number before which the peer has all bytes: the first one seen, and the latest."""
+    endpoint: bytes
+    stream: Stream = field(default_factory=Stream)
+    framer: Framer = field(default_factory=lambda: Framer(SMALLEST_REQUEST, begins_request))
+    captured: int = 0
+    """Bytes of its stream that the capture has."""
+    lost: int = 0
+    """Those that it does not have."""
+    first: bytes = b""
+    end: int | None = None
+    """The sequence number after its last byte; None until it says that it sends no more."""
+    first_acknowledged: int | None = None
+    acknowledged: int | None = None
+    """The sequence number before which the peer has all bytes: the first one seen, and the latest."""
 
     @property
     def is_complete(self) -> bool:
@@ -60,8 +51,7 @@ class Connection:
     """One TCP connection between two endpoints.
 
     The client is the side whose port is not a broker's. If ports do not decide it, the client is the side that opens
-    the
-    connection; if that was not captured, the side that first sends what can be a request.
+    the connection; if that was not captured, the side that first sends what can be a request.
     """
 
     def __init__(self, number: int, one: bytes, other: bytes, ports: Collection[int]) -> None:

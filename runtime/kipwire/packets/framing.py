@@ -7,6 +7,7 @@ piece is checked for the start of a frame: peers write whole frames, so frames s
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from struct import Struct
 from typing import NamedTuple
 
@@ -41,47 +42,31 @@ class Skipped(NamedTuple):
     """Those that were not captured."""
 
 
+@dataclass(eq=False, slots=True)
 class Framer:
-    """One direction of one connection."""
+    """One direction of one connection; at first it waits for a piece that begins a frame."""
 
-    __slots__ = (
-        "_begins",
-        "_have",
-        "_head",
-        "_lost",
-        "_parts",
-        "_size",
-        "_skipped",
-        "_skipped_lost",
-        "_time",
-        "held",
-        "in_step",
-        "smallest",
-    )
-
-    def __init__(self, smallest: int, begins: Callable[[bytes], bool | None]) -> None:
-        """Wait for a piece that begins a frame.
-
-        Args:
-            smallest: the fewest bytes of a frame.
-            begins: whether bytes can be the start of a frame, its size first; None: there are too few to know.
-        """
-        self.smallest = smallest
-        self.in_step = False
-        """Whether it is known where frames start."""
-        self.held = 0
-        """About how many bytes of memory the incomplete frame takes."""
-        self._begins = begins
-        self._skipped = self._skipped_lost = 0
-        self._head = b""
-        """The bytes of an incomplete size; if not in step, bytes that are too few to know."""
-        self._size = -1
-        """The size of the frame that has begun; below 0 if none has."""
-        self._have = self._lost = 0
-        """Bytes of it so far, missing ones among them; those that are missing."""
-        self._parts: list[bytes] = []
-        self._time = 0
-        """When the last of its bytes was captured."""
+    smallest: int
+    """The fewest bytes of a frame."""
+    _begins: Callable[[bytes], bool | None]
+    """Whether bytes can be the start of a frame, its size first; None: there are too few to know."""
+    in_step: bool = False
+    """Whether it is known where frames start."""
+    held: int = 0
+    """About how many bytes of memory the incomplete frame takes."""
+    _skipped: int = 0
+    _skipped_lost: int = 0
+    _head: bytes = b""
+    """The bytes of an incomplete size; if not in step, bytes that are too few to know."""
+    _size: int = -1
+    """The size of the frame that has begun; below 0 if none has."""
+    _have: int = 0
+    """Bytes of it so far, missing ones among them."""
+    _lost: int = 0
+    """Those that are missing."""
+    _parts: list[bytes] = field(default_factory=list)
+    _time: int = 0
+    """When the last of its bytes was captured."""
 
     @property
     def has_skipped(self) -> bool:
