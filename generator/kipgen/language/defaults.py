@@ -25,7 +25,7 @@ _OF_KIND: dict[str, Default] = {
     "blob": (),
     "struct": (),
 }
-"""What a field is that gives no default, by what its value is in Python; of mutable ones a new one."""
+"""The default of a field that gives none, by the kind of its type; `()` is a new empty value."""
 
 
 def type_default(type_: FieldType) -> Default:

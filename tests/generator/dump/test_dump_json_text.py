@@ -43,6 +43,7 @@ def test_the_text_of_a_message_is_that_of_its_json_form(ascii: bool, data: st.Da
 
 
 def test_the_text_of_what_kafka_stores_is_that_of_its_json_form() -> None:
+    text = JsonText(ascii=False)
     seen = set()
     for file in sorted(DATA.glob("s*s/__*/*.log")):
         topic = file.parent.name.rpartition("-")[0]
@@ -51,7 +52,7 @@ def test_the_text_of_what_kafka_stores_is_that_of_its_json_form() -> None:
                 found = internal_record(topic, record)
                 for message in (found.key, found.value):
                     if message is not None:
-                        assert json.loads(JsonText(ascii=False).of(message)) == message.to_json()
+                        assert json.loads(text.of(message)) == message.to_json()
                         seen.add(message.NAME)
     assert len(seen) > 20
 
