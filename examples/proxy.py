@@ -68,8 +68,11 @@ class Proxy:
         for task in tasks:
             task.cancel()
         for result in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(result, Exception):
+            if isinstance(result, Exception) and not isinstance(result, OSError):
                 print(f"closed: {result}")
+        for side, stream in (("client", reader), ("broker", from_broker)):
+            if stream.exception():  # such as a client that ends while a response is on its way to it
+                print(f"broken off by the {side}: {stream.exception()}")
         for writer in (to_client, to_broker):
             writer.close()
             with suppress(OSError):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -141,6 +143,39 @@ def test_a_proxy_closes_a_connection_that_breaks_the_rules(
     assert "begin as HTTP does" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("side", ["client", "broker"])
+def test_a_proxy_says_which_side_broke_a_connection_off(
+    examples: tuple[Any, Any], side: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proxy_module, _ = examples
+
+    async def run() -> None:
+        accepted: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+        server = await asyncio.start_server(lambda *streams: accepted.put_nowait(streams), "127.0.0.1", 0)
+        proxy = proxy_module.Proxy("127.0.0.1")
+        port = await proxy.listen(("127.0.0.1", server.sockets[0].getsockname()[1]))
+        client = await asyncio.open_connection("127.0.0.1", port)
+        broker = await accepted.get()
+        ends, stays = (client, broker) if side == "client" else (broker, client)
+        reset(ends[1])
+        try:
+            assert await asyncio.wait_for(stays[0].read(), 60) == b""
+        finally:
+            await closed(stays[1])
+            await all_closed(server, *proxy.servers.values())
+
+    asyncio.run(run())
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"broken off by the {side}: [Errno {errno.ECONNRESET}]")
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection at once, without a farewell."""
+    at_once = struct.pack("ii", 1, 0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+    writer.transport.abort()
+
+
 def test_a_proxy_has_one_port_for_each_broker(examples: tuple[Any, Any]) -> None:
     proxy_module, _ = examples
 
@@ -167,10 +202,10 @@ def kafka_addresses() -> dict[tuple[int, int], set[str]]:
     return {key: paths for key, paths in found.items() if key[0] not in not_for_clients | of_others}
 
 
-def addresses(struct: type[Struct], path: str = "") -> set[str]:
-    names = {field.name for field in struct.ATTRIBUTES}
+def addresses(cls: type[Struct], path: str = "") -> set[str]:
+    names = {field.name for field in cls.ATTRIBUTES}
     found = {f"{path}host", f"{path}port"} if {"host", "port"} <= names else set()
-    for field in struct.ATTRIBUTES:
+    for field in cls.ATTRIBUTES:
         if field.struct:
             found |= addresses(field.struct, f"{path}{field.name}.")
     return found
