@@ -148,25 +148,13 @@ class ScramCredentialUpsertion(kipwire.FlexibleStruct):
         salt = salt if type(salt := self.salt) is bytes else as_bytes(salt)
         size = len(salt) + 1
         parts.append(pack_bi(self.mechanism, self.iterations))
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(salt)
         salted_password = (
             salted_password if type(salted_password := self.salted_password) is bytes else as_bytes(salted_password)
         )
         size = len(salted_password) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(salted_password)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 

@@ -139,13 +139,7 @@ class CreateDelegationTokenResponse(kipwire.FlexibleMessage):
         parts.append(token_id)
         hmac = hmac if type(hmac := self.hmac) is bytes else as_bytes(hmac)
         size = len(hmac) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(hmac)
         packed = pack_ix(self.throttle_time_ms)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

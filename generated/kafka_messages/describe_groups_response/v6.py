@@ -144,13 +144,7 @@ class DescribedGroupMember(kipwire.FlexibleStruct):
             member_metadata if type(member_metadata := self.member_metadata) is bytes else as_bytes(member_metadata)
         )
         size = len(member_metadata) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(member_metadata)
         member_assignment = (
             member_assignment
@@ -158,13 +152,7 @@ class DescribedGroupMember(kipwire.FlexibleStruct):
             else as_bytes(member_assignment)
         )
         size = len(member_assignment) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(member_assignment)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 

@@ -93,13 +93,7 @@ class EnvelopeRequest(kipwire.FlexibleMessage):
     def _write(self, parts: list[bytes]) -> None:
         request_data = request_data if type(request_data := self.request_data) is bytes else as_bytes(request_data)
         size = len(request_data) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(request_data)
         if self.request_principal is None:
             parts.append(b"\0")
@@ -110,13 +104,7 @@ class EnvelopeRequest(kipwire.FlexibleMessage):
                 else as_bytes(request_principal)
             )
             size = len(request_principal) + 1
-            if size < 128:
-                parts.append(ONE_BYTE[size])
-            elif size < 16384:
-                parts.append(ONE_BYTE[size & 127 | 128])
-                parts.append(ONE_BYTE[size >> 7])
-            else:
-                parts.append(write_size(size))
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
             parts.append(request_principal)
         client_host_address = (
             client_host_address
@@ -124,12 +112,6 @@ class EnvelopeRequest(kipwire.FlexibleMessage):
             else as_bytes(client_host_address)
         )
         size = len(client_host_address) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(client_host_address)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

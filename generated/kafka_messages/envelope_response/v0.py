@@ -77,13 +77,7 @@ class EnvelopeResponse(kipwire.FlexibleMessage):
                 response_data if type(response_data := self.response_data) is bytes else as_bytes(response_data)
             )
             size = len(response_data) + 1
-            if size < 128:
-                parts.append(ONE_BYTE[size])
-            elif size < 16384:
-                parts.append(ONE_BYTE[size & 127 | 128])
-                parts.append(ONE_BYTE[size >> 7])
-            else:
-                parts.append(write_size(size))
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
             parts.append(response_data)
         packed = pack_hx(self.error_code)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -307,13 +307,7 @@ class PartitionData(kipwire.FlexibleStruct):
         else:
             records = records if type(records := self.records) is bytes else as_bytes(records)
             size = len(records) + 1
-            if size < 128:
-                parts.append(ONE_BYTE[size])
-            elif size < 16384:
-                parts.append(ONE_BYTE[size & 127 | 128])
-                parts.append(ONE_BYTE[size >> 7])
-            else:
-                parts.append(write_size(size))
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
             parts.append(records)
         tagged = self._tagged_fields()
         parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")

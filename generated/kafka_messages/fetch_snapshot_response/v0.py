@@ -165,13 +165,7 @@ class PartitionSnapshot(kipwire.FlexibleStruct):
         )
         size = len(unaligned_records) + 1
         parts.append(pack_qq(self.size, self.position))
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(unaligned_records)
         tagged = self._tagged_fields()
         parts.append(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")

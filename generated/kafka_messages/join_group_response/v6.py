@@ -91,13 +91,7 @@ class JoinGroupResponseMember(kipwire.FlexibleStruct):
             parts.append(group_instance_id)
         metadata = metadata if type(metadata := self.metadata) is bytes else as_bytes(metadata)
         size = len(metadata) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(metadata)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 

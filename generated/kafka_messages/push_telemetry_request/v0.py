@@ -96,12 +96,6 @@ class PushTelemetryRequest(kipwire.FlexibleMessage):
                 self.client_instance_id.bytes, self.subscription_id, BOOL_BYTE[self.terminating], self.compression_type
             )
         )
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(metrics)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")

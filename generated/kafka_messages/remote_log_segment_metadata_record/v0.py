@@ -269,13 +269,7 @@ class RemoteLogSegmentMetadataRecord(kipwire.FlexibleMessage):
                 custom_metadata if type(custom_metadata := self.custom_metadata) is bytes else as_bytes(custom_metadata)
             )
             size = len(custom_metadata) + 1
-            if size < 128:
-                parts.append(ONE_BYTE[size])
-            elif size < 16384:
-                parts.append(ONE_BYTE[size & 127 | 128])
-                parts.append(ONE_BYTE[size >> 7])
-            else:
-                parts.append(write_size(size))
+            parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
             parts.append(custom_metadata)
         packed = pack_bx(self.remote_log_segment_state)
         tagged = self._tagged_fields()

@@ -100,13 +100,7 @@ class SaslAuthenticateResponse(kipwire.FlexibleMessage):
             parts.append(error_message)
         auth_bytes = auth_bytes if type(auth_bytes := self.auth_bytes) is bytes else as_bytes(auth_bytes)
         size = len(auth_bytes) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(auth_bytes)
         packed = pack_qx(self.session_lifetime_ms)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

@@ -70,13 +70,7 @@ class SyncGroupRequestAssignment(kipwire.FlexibleStruct):
         parts.append(member_id)
         assignment = assignment if type(assignment := self.assignment) is bytes else as_bytes(assignment)
         size = len(assignment) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(assignment)
         parts.append(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 

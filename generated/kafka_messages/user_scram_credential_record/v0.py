@@ -122,33 +122,15 @@ class UserScramCredentialRecord(kipwire.FlexibleMessage):
         salt = salt if type(salt := self.salt) is bytes else as_bytes(salt)
         size = len(salt) + 1
         parts.append(pack_b(self.mechanism))
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(salt)
         stored_key = stored_key if type(stored_key := self.stored_key) is bytes else as_bytes(stored_key)
         size = len(stored_key) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(stored_key)
         server_key = server_key if type(server_key := self.server_key) is bytes else as_bytes(server_key)
         size = len(server_key) + 1
-        if size < 128:
-            parts.append(ONE_BYTE[size])
-        elif size < 16384:
-            parts.append(ONE_BYTE[size & 127 | 128])
-            parts.append(ONE_BYTE[size >> 7])
-        else:
-            parts.append(write_size(size))
+        parts.append(ONE_BYTE[size] if size < 128 else write_size(size))
         parts.append(server_key)
         packed = pack_ix(self.iterations)
         parts.append(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)

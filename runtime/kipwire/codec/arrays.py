@@ -82,6 +82,9 @@ def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tupl
     """The structs after a compact count: (they, position after them)."""
     if size > 127 or not size:
         size, pos = read_size(data, pos)
+    elif size == 2:  # one topic or one coordinator is what most messages are about
+        item = new(cls)
+        return [item], item._read(data, pos)
     elif size <= cls._least_alike:  # mostly: this saves a call
         items = [*map(new, repeat(cls, size - 1))]
         read = cls._read

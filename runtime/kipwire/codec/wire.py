@@ -158,11 +158,20 @@ def write_varint(value: int) -> bytes:
     return bytes(out)
 
 
-def write_size(size: int) -> bytes:
-    """A compact size of two bytes and more."""
-    if size > MAX_LENGTH + 1:
-        raise Malformed
-    return write_varint(size)
+class _Sizes(dict[int, bytes]):
+    """Compact sizes of two bytes and more, by number."""
+
+    def __missing__(self, size: int) -> bytes:
+        if size > MAX_LENGTH + 1:
+            raise Malformed
+        encoded = write_varint(size)
+        if size < 0x4000:  # longer ones are rare and must not fill the memory
+            self[size] = encoded
+        return encoded
+
+
+write_size = _Sizes().__getitem__
+"""A compact size of two bytes and more. Most values of bytes need it, and what is kept takes no function of Python."""
 
 
 def write_string_size(size: int) -> bytes:
