@@ -33,7 +33,7 @@ cdef struct Rare:
     Presence partner
     PyObject* absent  # NULL for a new list
     # Bytes after one that takes the rest.
-    Py_ssize_t behind
+    Py_ssize_t after
     Py_ssize_t sorted_slot
     Py_ssize_t same_length_slot
     # Of integers with bits and constants.
@@ -44,7 +44,7 @@ cdef struct Rare:
     # Of a checksum.
     bint castagnoli
     int start
-    bint is_behind
+    bint is_after
 
 
 cdef int fill_computed(Form* form, plan, list kept) except -1:
@@ -69,7 +69,7 @@ cdef int fill_computed(Form* form, plan, list kept) except -1:
                 if planned.field.algorithm not in ("crc32", "crc32c"):
                     raise NotServed
                 rare.castagnoli = planned.field.algorithm == "crc32c"
-                rare.start, rare.is_behind = marks[planned.start], planned.is_behind
+                rare.start, rare.is_after = marks[planned.start], planned.is_after
                 with sharing:
                     learn_checksum(rare.castagnoli)
     return 0
@@ -100,7 +100,7 @@ cdef int fill_value(Item* item, planned, plan, list kept, marks) except -1:
     rare.value = rare.without_prefix = item[0]
     rare.without_prefix.size = rare.without_prefix.count = REST_PREFIX
     item.kind = BOUND
-    rare.behind = planned.behind
+    rare.after = planned.after
     fill_presence(&rare.presence, planned.presence, plan, marks)
     fill_presence(&rare.partner, planned.partner, plan, marks)
     if planned.field.sorted_by:

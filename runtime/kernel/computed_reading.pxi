@@ -23,7 +23,7 @@ cdef bint read_rare(const Item* item, PyObject* instance, const uint8_t** marks,
     elif item.kind == SIZE:
         return read_size(item, cursor)
     elif item.kind == CHECKSUM:
-        return take(cursor, 4, &p) and (not rare.is_behind or has_checksum(rare, marks, p))
+        return take(cursor, 4, &p) and (not rare.is_after or has_checksum(rare, marks, p))
     elif item.kind == CONSTANT:
         return take(cursor, rare.width, &p) and big_endian(p, rare.width) == rare.number
     return read_bound(rare, instance, marks, cursor)
@@ -37,7 +37,7 @@ cdef bint has_ended(const Form* form, const uint8_t** marks, Cursor* cursor) noe
         item = &form.items[i]
         if item.kind == SIZE and cursor.at != cursor.end:
             return False
-        if item.kind == CHECKSUM and not item.rare.is_behind and not has_checksum(item.rare, marks, cursor.at):
+        if item.kind == CHECKSUM and not item.rare.is_after and not has_checksum(item.rare, marks, cursor.at):
             return False
     return True
 
@@ -102,9 +102,9 @@ cdef bint read_bound(const Rare* rare, PyObject* instance, const uint8_t** marks
         if rare.partner.is_told and not is_told_present(&rare.partner, marks):
             item = &rare.without_prefix
         if takes_rest(item):
-            if left(cursor) < rare.behind:
+            if left(cursor) < rare.after:
                 return False
-            cursor.end -= rare.behind
+            cursor.end -= rare.after
         value = read_value(item.kind, item, item.nullable and not rare.presence.is_told, cursor)
         cursor.end = end
     if value == NULL:

@@ -29,7 +29,7 @@ cdef bint write_rare(const Item* item, PyObject* instance, Marks* marks, Output*
     elif item.kind == CHECKSUM:
         if put(out, 4) == NULL:
             return False
-        if rare.is_behind:
+        if rare.is_after:
             fill_checksum(rare, marks, marks.at[rare.mark], out)
         return True
     elif item.kind == CONSTANT:
@@ -46,7 +46,7 @@ cdef bint fill_in(const Form* form, Marks* marks, Output* out) noexcept:
         if item.kind == SIZE:
             if not fill_size(form, item, marks, written(out) - marks.before, out):
                 return False
-        elif item.kind == CHECKSUM and not item.rare.is_behind:
+        elif item.kind == CHECKSUM and not item.rare.is_after:
             fill_checksum(item.rare, marks, out.at - out.start, out)
     return True
 

@@ -16,7 +16,7 @@ Kind: TypeAlias = 'Literal["bool", "integer", "float", "uuid", "text", "blob"]'
 class Type:
     """A primitive type of the spec language; there is one object for each."""
 
-    __slots__ = ("annotation", "arrow", "code", "encodable", "kind", "name", "nullable", "signed", "width")
+    __slots__ = ("annotation", "arrow", "code", "encodable", "kind", "name", "nullable", "prefix", "signed", "width")
 
     def __init__(
         self,
@@ -27,6 +27,7 @@ class Type:
         signed: bool,
         encodable: bool,
         nullable: bool,
+        prefix: str,
         annotation: str,
         arrow: str,
     ) -> None:
@@ -44,6 +45,8 @@ class Type:
         """Whether it may have a KIP-625 `encoding`."""
         self.nullable = nullable
         """Whether a value may be null."""
+        self.prefix = prefix
+        """The type of the length before a value where a version is not flexible; "" where its width is fixed."""
         self.annotation = annotation
         """The Python type of its values, as generated code writes it."""
         self.arrow = arrow
@@ -63,19 +66,19 @@ class Type:
 TYPES = {
     row.name: row
     for row in (
-        #    name       kind       code   width  signed encodable nullable annotation   arrow
-        Type("bool",    "bool",    "B",   1,     False, False,    False,   "bool",      "bool"),
-        Type("int8",    "integer", "b",   1,     True,  False,    False,   "int",       "int8"),
-        Type("int16",   "integer", "h",   2,     True,  True,     False,   "int",       "int16"),
-        Type("uint16",  "integer", "H",   2,     False, False,    False,   "int",       "uint16"),
-        Type("int32",   "integer", "i",   4,     True,  True,     False,   "int",       "int32"),
-        Type("uint32",  "integer", "I",   4,     False, False,    False,   "int",       "uint32"),
-        Type("int64",   "integer", "q",   8,     True,  True,     False,   "int",       "int64"),
-        Type("float64", "float",   "d",   8,     False, False,    False,   "float",     "float64"),
-        Type("uuid",    "uuid",    "16s", 16,    False, False,    False,   "uuid.UUID", "binary16"),
-        Type("string",  "text",    "",    0,     False, False,    True,    "str",       "string"),
-        Type("bytes",   "blob",    "",    0,     False, False,    True,    "bytes",     "binary"),
-        Type("records", "blob",    "",    0,     False, False,    True,    "bytes",     "binary"),
+        #    name       kind       code   width  signed encodable nullable prefix   annotation   arrow
+        Type("bool",    "bool",    "B",   1,     False, False,    False,   "",      "bool",      "bool"),
+        Type("int8",    "integer", "b",   1,     True,  False,    False,   "",      "int",       "int8"),
+        Type("int16",   "integer", "h",   2,     True,  True,     False,   "",      "int",       "int16"),
+        Type("uint16",  "integer", "H",   2,     False, False,    False,   "",      "int",       "uint16"),
+        Type("int32",   "integer", "i",   4,     True,  True,     False,   "",      "int",       "int32"),
+        Type("uint32",  "integer", "I",   4,     False, False,    False,   "",      "int",       "uint32"),
+        Type("int64",   "integer", "q",   8,     True,  True,     False,   "",      "int",       "int64"),
+        Type("float64", "float",   "d",   8,     False, False,    False,   "",      "float",     "float64"),
+        Type("uuid",    "uuid",    "16s", 16,    False, False,    False,   "",      "uuid.UUID", "binary16"),
+        Type("string",  "text",    "",    0,     False, False,    True,    "int16", "str",       "string"),
+        Type("bytes",   "blob",    "",    0,     False, False,    True,    "int32", "bytes",     "binary"),
+        Type("records", "blob",    "",    0,     False, False,    True,    "int32", "bytes",     "binary"),
     )
 }  # fmt: skip
 """By name."""

@@ -237,12 +237,12 @@ def test_plan_of_a_layout_says_every_part() -> None:
     assert not plan.is_plain
     size, bits, *_, key, value, crc = plan.items
     assert [one.role for one in (size, bits, key, value, crc)] == ["size", "bits", "value", "value", "checksum"]
-    assert (size.kind, crc.field.algorithm, crc.start, crc.is_behind) == ("upacked32", "crc32", 1, True)
+    assert (size.kind, crc.field.algorithm, crc.start, crc.is_after) == ("upacked32", "crc32", 1, True)
     assert [((one.of or one).name, one.lowest, one.bit_count) for one in bits.bits] == [
         ("key", 0, 1),
         ("value", 1, 1),
         ("is_control", 2, 1),
     ]
-    assert (key.prefix, key.behind, value.prefix, value.behind) == ("uvarint", 4, "rest", 4)
+    assert (key.prefix, key.after, value.prefix, value.after) == ("uvarint", 4, "rest", 4)
     assert key.partner is value.presence is bits.bits[1]
     assert value.presence is not None and not value.presence.means_present and value.presence.number == 1

@@ -75,6 +75,13 @@ class FieldType:
         return TYPES[self.element].range
 
     @property
+    def prefix(self) -> str | None:
+        """The type of the length or count before a value, where a version is not flexible; None where it has none."""
+        if self.is_array:
+            return "int32"
+        return None if self.has_struct else TYPES[self.element].prefix or None
+
+    @property
     def may_be_null(self) -> bool:
         return self.is_array or self.has_struct or TYPES[self.element].nullable
 

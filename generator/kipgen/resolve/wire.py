@@ -23,8 +23,6 @@ from kipwire.types import TYPES
 PLUS_ONE = "uvarint_plus_one"
 """The prefix of flexible versions: an unsigned varint of n + 1, where 0 is null (KIP-482)."""
 
-_CLASSIC_PREFIX = {"string": "int16", "bytes": "int32", "records": "int32"}
-
 
 @dataclass(frozen=True, slots=True)
 class Presence:
@@ -102,7 +100,7 @@ class WireField:
     @property
     def is_sized(self) -> bool:
         """Whether its value has a length or a count before it."""
-        return self.type.is_array or self.type.element in _CLASSIC_PREFIX
+        return self.type.prefix is not None
 
     @property
     def elements_may_be_empty(self) -> bool:
@@ -367,7 +365,6 @@ def _as_written(spec: MessageSpec, field: FieldSpec, item: WireField, presences:
 def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empty: bool) -> WireField:
     nullable = version in field.nullable_versions
     compact = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
-    classic = "int32" if field.type.is_array else _CLASSIC_PREFIX.get(field.type.element)
     default = field.default
     if default is None and not nullable:
         default = ()  # records default to null even in versions where they must not be null
@@ -384,7 +381,7 @@ def _field(spec: MessageSpec, version: int, field: FieldSpec, struct_may_be_empt
         ignorable=field.ignorable,
         map_key=field.map_key,
         entity_type=field.entity_type,
-        prefix=PLUS_ONE if compact and classic else classic,
+        prefix=PLUS_ONE if compact and field.type.prefix else field.type.prefix,
         struct_may_be_empty=struct_may_be_empty,
     )
 

@@ -10,10 +10,11 @@ from functools import cached_property
 
 from kipwire.lazy import kept
 from kipwire.structs import Field, Struct
+from kipwire.types import TYPES
 
 CHECKSUM_WIDTH = 4
 """Bytes."""
-PREFIX_WIDTHS = {"int16": 2, "int32": 4}
+PREFIX_WIDTHS = {form: TYPES[form].width for form in ("int16", "int32")}
 """Bytes of those prefixes that do not vary."""
 
 
@@ -21,8 +22,8 @@ class Item:
     """One item on the wire."""
 
     # These are of record formats alone and set where they differ; an item of a message has nothing of the kind.
-    behind = 0
-    """If the value may take the rest: the bytes that follow it."""
+    after = 0
+    """If the value may take the rest: how many bytes follow it."""
     presence: Item | None = None
     """The bit that says whether the value is there; None if it always is."""
     partner: Item | None = None
@@ -42,7 +43,7 @@ class Item:
     """Whether that value is there where the bit is 1; else where it is 0."""
     start = 0
     """For a checksum, the position in its struct of the first item that it covers."""
-    is_behind = False
+    is_after = False
     """Whether the checksum follows what it covers; else it covers everything to the end of the struct."""
     width_to_end: int | None = None
     """The bytes from the checksum to the end of its struct, if all items there have a fixed width."""
@@ -84,15 +85,12 @@ class Item:
     @cached_property
     def element_prefix(self) -> str:
         """The same of one element of an array."""
-        if self.kind not in ("string", "bytes"):
-            return ""
-        return "uvarint_plus_one" if self.compact else "int16" if self.kind == "string" else "int32"
+        prefix = TYPES[self.kind].prefix if self.kind in TYPES else ""
+        return "uvarint_plus_one" if prefix and self.compact else prefix
 
     @cached_property
     def element_width(self) -> int:
         """Bytes of one value, or of one element of an array; 0 where not all take the same number."""
-        from kipwire.types import TYPES  # here, since most messages need no look at it
-
         return TYPES[self.kind].width if self.kind in TYPES else 0
 
     @cached_property
@@ -237,13 +235,13 @@ def _resolved(named: list[Item]) -> list[Item]:
     for number, item in enumerate(items):
         if item.role == "checksum":
             item.start = numbers[item.field.start]
-            item.is_behind = item.start < number
+            item.is_after = item.start < number
             item.width_to_end = _width(items[number:])
         if item.field.size_only_with:
             item.partner = values[item.field.size_only_with].presence
         if item.partner or item.field.prefix == "rest":
             # The partner itself is then not there.
-            item.behind = _width(items[number + (2 if item.partner else 1) :]) or 0
+            item.after = _width(items[number + (2 if item.partner else 1) :]) or 0
     return items
 
 

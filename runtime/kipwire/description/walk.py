@@ -98,7 +98,7 @@ class Walker(NumberWalker):
             self.path.pop()
             if not plan.is_plain or item.field.map_key:
                 frame.seen[item.name] = Seen(start, value)
-                if item.is_behind:
+                if item.is_after:
                     self.verify(item, start, frame.seen[item.field.start].start, start)
         if plan.flexible:
             pos = self.tag_section(frame, pos)
@@ -274,9 +274,9 @@ class Walker(NumberWalker):
     def end_of_rest(self, item: Item, pos: int) -> int:
         """The end of a value that takes everything except what follows it."""
         left = self.limit - pos
-        if item.behind > left:
-            self.fail(pos, f"need {item.behind} bytes for what follows, {only_left(left)}{self.bound}")
-        return self.limit - item.behind
+        if item.after > left:
+            self.fail(pos, f"need {item.after} bytes for what follows, {only_left(left)}{self.bound}")
+        return self.limit - item.after
 
     # What no attribute holds.
 
@@ -346,7 +346,7 @@ class Walker(NumberWalker):
                 self.path.append(item.name)
                 self.fail(start, f"declares {size} more bytes, but what follows takes {size + end - self.limit}")
         for item in frame.plan.items:
-            if item.role == "checksum" and not item.is_behind:
+            if item.role == "checksum" and not item.is_after:
                 self.verify(item, frame.seen[item.name].start, frame.seen[item.field.start].start, end)
 
     def verify(self, item: Item, at: int, start: int, end: int) -> None:
