@@ -353,7 +353,8 @@ def tag_section(item: Struct, fields: list[tuple[int, bytes]]) -> bytes:
                 raise Malformed
             fields.append((tag, as_bytes(value)))
         fields.sort()
-    parts = [write_varint(len(fields))]
+    count = len(fields)
+    parts = [ONE_BYTE[count] if count < 128 else write_varint(count)]
     for tag, value in fields:
         size = len(value)
         parts.append(ONE_BYTE[tag] if tag < 128 else write_varint(tag))
