@@ -68,7 +68,7 @@ class Proxy:
         for task in tasks:
             task.cancel()
         for result in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(result, Exception) and not isinstance(result, OSError):
+            if isinstance(result, Exception) and not isinstance(result, ConnectionError):
                 print(f"closed: {result}")
         for side, stream in (("client", reader), ("broker", from_broker)):
             if stream.exception():  # such as a client that ends while a response is on its way to it
