@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kipspark.errors import SourceError
 from kipspark.files.access import FileVersion, files_at, is_that_file
 from kipspark.files.stores import HERE, Storage
-from kipwire.logs.names import SEGMENT, SegmentName, base_offset_of, partition_of, tiered_segment_of
+from kipwire.records.names import SEGMENT, SegmentName, base_offset_of, partition_of, tiered_segment_of
 
 _SWAP = ".swap"
 

@@ -21,8 +21,8 @@ from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import KipwireError
-from kipwire.logs.names import snapshot_end_of
 from kipwire.records import ControlRecord, RecordBatch, control_record
+from kipwire.records.names import snapshot_end_of
 from kipwire.records.segments import read_open_segment
 
 SNAPSHOT_SCHEMA = pa.schema(

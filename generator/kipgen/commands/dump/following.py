@@ -10,7 +10,7 @@ from kipgen.commands.console import one_line
 from kipgen.commands.dump.log_files import LogFile, log_file
 from kipgen.commands.dump.logs import LogDump
 from kipgen.commands.dump.reading import LOST
-from kipwire.logs.names import segment_after
+from kipwire.records.names import segment_after
 from kipwire.tools.lines import print_err
 
 _PAUSE = 0.2

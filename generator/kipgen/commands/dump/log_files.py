@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from kipwire.captures import INDEX, PACKED
 from kipwire.logs.internal import INTERNAL_TOPICS, METADATA
-from kipwire.logs.names import (
+from kipwire.records import Bounds
+from kipwire.records.names import (
     SEGMENT,
     SNAPSHOT,
     SnapshotEnd,
@@ -17,7 +18,6 @@ from kipwire.logs.names import (
     segments_of,
     snapshot_end_of,
 )
-from kipwire.records import Bounds
 from kipwire.tools.folders import files_below
 
 RAW = "none"

@@ -11,8 +11,8 @@ from kipgen.commands.dump.output import Output
 from kipgen.commands.dump.reading import LOST, Damage, Rest, damage_of, read_file, rest_of
 from kipgen.commands.dump.summary import Summary
 from kipwire.errors import DecodeError
-from kipwire.logs.names import segment_after
 from kipwire.records import Bounds, Record, RecordBatch
+from kipwire.records.names import segment_after
 from kipwire.tools.lines import print_err
 from kipwire.tools.words import counted
 

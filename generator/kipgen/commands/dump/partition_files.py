@@ -11,7 +11,6 @@ from kipgen.commands.console import one_line
 from kipgen.commands.dump.moments import moment_text
 from kipgen.commands.dump.output import Output
 from kipwire.errors import DecodeError
-from kipwire.logs.names import SEGMENT, base_offset_of, partition_of
 from kipwire.logs.partition_files import (
     aborted_transactions,
     leader_epochs,
@@ -20,6 +19,7 @@ from kipwire.logs.partition_files import (
     producer_snapshot,
     time_index,
 )
+from kipwire.records.names import SEGMENT, base_offset_of, partition_of
 from kipwire.structs import Struct
 from kipwire.tools.lines import print_err
 from kipwire.tools.printable import printable_line

@@ -13,7 +13,7 @@ from kipspark.files.access import FoundFile, files_at
 from kipspark.files.stores import is_url
 from kipspark.sources.partition_files.kinds import Kind, PartitionFile, Row
 from kipwire import KipwireError
-from kipwire.logs.names import HIGHEST_OFFSET, partition_of
+from kipwire.records.names import HIGHEST_OFFSET, partition_of
 
 _ROWS = 16384
 """The most rows of a batch."""
