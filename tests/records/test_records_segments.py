@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pickle
 import tracemalloc
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from kipwire import DecodeError
-from kipwire.records import Record, RecordBatch, read_batches, read_segment, write_batch, write_message_set
+from kipwire.records import Record, RecordBatch, accounting, read_batches, read_segment, write_batch, write_message_set
+from kipwire.records.accounting import Damage, Tail
+from kipwire.records.segments import read_part
 
 BATCHES = [write_batch([Record(offset=i, timestamp=i, value=b"v" * 100 * i)]) for i in range(5)]
 WHOLE = b"".join(BATCHES)
@@ -84,16 +87,98 @@ def test_error_inside_of_the_records_names_the_file_too(segment: Path) -> None:
     assert str(segment) in caught.value.reason
 
 
-def test_size_beyond_the_file_takes_no_memory(segment: Path) -> None:
+@pytest.mark.parametrize("torn", [0, 1])
+def test_size_beyond_the_file_takes_no_memory(segment: Path, torn: int) -> None:
     lie = bytearray(BATCHES[1])
     lie[8:12] = (2**31 - 1).to_bytes(4, "big")
-    segment.write_bytes(WHOLE + lie)
+    segment.write_bytes(WHOLE + lie[: len(lie) - torn])
+    found = []
     tracemalloc.start()
     try:
-        assert offsets(segment) == [0, 1, 2, 3, 4]
+        with nullcontext() if torn else pytest.raises(DecodeError, match="but its checksum is right for the bytes bef"):
+            found.extend(offset.base_offset for offset in read_segment(segment))
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
+    assert found == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("mode", ["live", "followed"])
+def test_the_bytes_that_are_left_can_be_asked_for(segment: Path, mode: str) -> None:
+    end = STARTS[4] + 100
+    for data, is_zeros in ((WHOLE[:end], False), (WHOLE[: STARTS[4]] + bytes(100), True)):
+        segment.write_bytes(data)
+        batches = read_segment(segment, grows=mode == "live")
+        if mode == "live":
+            assert [batch.base_offset for batch in batches] == [0, 1, 2, 3]
+            assert batches.tail == (STARTS[4], 100, is_zeros)
+        else:
+            with pytest.raises(DecodeError, match="zero bytes up to byte" if is_zeros else "where it has to end"):
+                list(batches)
+    segment.write_bytes(WHOLE)
+    batches = read_segment(segment)
+    assert len(list(batches)) == 5
+    assert batches.tail == (len(WHOLE), 0, False)
+
+
+def test_only_the_last_segment_of_a_log_may_end_within_a_batch(segment: Path) -> None:
+    segment.write_bytes(WHOLE[:-1])
+    assert offsets(segment) == [0, 1, 2, 3]
+    following = segment.with_name(f"{5:020}.log")
+    following.write_bytes(BATCHES[4][:-1])
+    with pytest.raises(DecodeError, match=f"goes beyond byte {len(WHOLE) - 1}, where it has to end"):
+        offsets(segment)
+    assert offsets(following) == []
+    snapshot = segment.with_name(f"{5:020}-{1:010}.checkpoint")
+    snapshot.write_bytes(WHOLE[:-1])
+    with pytest.raises(DecodeError, match=f"goes beyond byte {len(WHOLE) - 1}"):
+        offsets(snapshot)
+
+
+def test_a_length_beyond_the_end_hides_no_batch_after_it(segment: Path) -> None:
+    for broken in range(5):
+        for length in (2**31 - 1, len(WHOLE), STARTS[5] - STARTS[broken]):
+            data = bytearray(WHOLE)
+            data[STARTS[broken] + 8 : STARTS[broken] + 12] = length.to_bytes(4, "big")
+            segment.write_bytes(data)
+            found = []
+            with pytest.raises(DecodeError) as caught:
+                found.extend(batch.base_offset for batch in read_segment(segment))
+            assert (found, caught.value.offset) == ([*range(broken)], STARTS[broken] + 8)
+            with segment.open("rb") as file:
+                items = list(read_part(file, "a.log", grows=True))
+            after = [RecordBatch] * (4 - broken)
+            assert [type(item) for item in items] == [*[RecordBatch] * broken, Damage, *after, Tail]
+
+
+def test_a_batch_within_a_value_is_no_batch_of_the_log(segment: Path) -> None:
+    nested = write_batch([Record(offset=70, timestamp=1, value=BATCHES[2])])
+    damaged = bytearray(nested)
+    damaged[8:12] = (10**6).to_bytes(4, "big")
+    segment.write_bytes(WHOLE + damaged + BATCHES[1])
+    with segment.open("rb") as file:
+        *_, damage, last, _ = read_part(file, "a.log", grows=True)
+    assert isinstance(damage, Damage)
+    assert (damage.position, damage.end) == (len(WHOLE), len(WHOLE) + len(nested))
+    assert isinstance(last, RecordBatch)
+
+
+def test_hostile_heads_cost_a_small_multiple_of_their_bytes(segment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = 1 << 20
+    head = bytearray(BATCHES[1][:61])
+    head[8:12] = (size // 2).to_bytes(4, "big")
+    segment.write_bytes(bytes(head[:16]) + b"\xff" + bytes(head) * (size // 61))
+    computed = 0
+
+    def counted(data: bytes) -> int:
+        nonlocal computed
+        computed += len(data)
+        return 1
+
+    monkeypatch.setattr(accounting, "crc32c", counted)
+    with pytest.raises(DecodeError):
+        offsets(segment)
+    assert computed < 32 * size
 
 
 def test_one_batch_is_in_memory_at_a_time(segment: Path) -> None:

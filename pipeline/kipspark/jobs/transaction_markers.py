@@ -40,7 +40,7 @@ def _marker(segment: str | None, position: int | None) -> tuple[str | None, int 
     if segment is None or position is None or not Path(segment).exists():
         return None, None
     try:
-        for batch in read_segment(segment, start=position):
+        for batch in read_segment(segment, start=position, grows=True):
             for record in batch.records:
                 type_, _, value = control_record(record)
                 return type_, value.coordinator_epoch if isinstance(value, EndTxnMarker) else None

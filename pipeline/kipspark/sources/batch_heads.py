@@ -14,7 +14,18 @@ import numpy as np
 from kipspark.files.access import ReadAt, ranges_of
 from kipspark.files.stores import HERE, Storage
 from kipspark.sources.wanted import Wanted
-from kipwire.records.heads import FORMATS, HEAD, RECORDS, SIZE_END
+from kipwire.records.bounds import UNKNOWN, Span
+from kipwire.records.heads import (
+    COMPRESSION,
+    CONTROL,
+    DELETE_HORIZON,
+    FORMATS,
+    HEAD,
+    LOG_APPEND_TIME,
+    RECORDS,
+    SIZE_END,
+    TRANSACTIONAL,
+)
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
@@ -50,8 +61,6 @@ _HEAD = np.dtype(
         "itemsize": RECORDS,
     }
 )
-_COMPRESSION, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL, _DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
-"""In the attributes."""
 _CODECS_OF_ENTRIES, _CODECS = 4, 5
 _HIGHEST_OFFSET = 2**63 - 1 - 2**31
 """An offset from which on a sum with a delta could have more than 64 bits."""
@@ -90,36 +99,37 @@ class Heads(NamedTuple):
         return Heads(*(column[start:end] for column in self))
 
     def may_have(self, wanted: Wanted) -> Numbers:
-        """Which batches may have wanted records."""
-        may = np.ones(len(self.position), bool)
-        if not wanted.control:
-            may &= ~self.is_control
-        if wanted.first_offset is not None:
-            may &= self.last_offset >= wanted.first_offset
-        if wanted.end_offset is not None:
-            may &= self.base_offset < wanted.end_offset
-        if wanted.first_timestamp is not None:
-            may &= self.max_timestamp >= wanted.first_timestamp
-        if wanted.end_timestamp is not None:
-            # A producer's times may be in any order, so that the base timestamp is not the lowest.
-            may &= ~(self.has_append_time & (self.max_timestamp >= wanted.end_timestamp))
-        return may
+        """A mask of the batches that may have wanted records."""
+        lowest = np.where(self.has_append_time, self.max_timestamp, UNKNOWN)
+        span = Span(self.base_offset, self.last_offset, lowest, self.max_timestamp)
+        may: Numbers = np.full(len(self.position), True) & wanted.bounds.allows(span)
+        return may if wanted.control else may & ~self.is_control
 
-    def are_odd(self) -> Numbers:
-        """Which batches have what no valid batch has, or numbers that may have more than 64 bits."""
+    def are_odd(self, first_offset: int, end_offset: int | None) -> Numbers:
+        """A mask of the batches that have what no valid batch has, or numbers that may have more than 64 bits.
+
+        Args:
+            first_offset: no valid batch has a lower last offset.
+            end_offset: no valid batch has this last offset or a higher one; None if that is not known.
+        """
         codecs = np.where(self.magic < 2, _CODECS_OF_ENTRIES, _CODECS)
         is_odd: Numbers = (self.codec >= codecs) | (self.last_offset < self.base_offset) | (self.records_count < -1)
-        return is_odd | (self.last_offset > _HIGHEST_OFFSET) | (self.base_offset < -1)
+        is_odd |= (self.last_offset > _HIGHEST_OFFSET) | (self.base_offset < -1)
+        is_odd |= self.last_offset < first_offset
+        return is_odd if end_offset is None else is_odd | (self.last_offset >= end_offset)
 
 
-def batch_heads_in(path: str | os.PathLike[str], start: int, end: int, storage: Storage = HERE) -> Iterator[Heads]:
-    """The heads of the whole batches that start in a range of a segment, up to the first one that cannot be a batch.
+def batch_heads_in(
+    path: str | os.PathLike[str], start: int, end: int, storage: Storage = HERE, limit: int | None = None
+) -> Iterator[Heads]:
+    """Read the heads of the whole batches that start in a range of a segment, up to the first that cannot be a batch.
 
     Args:
         path: the segment.
         start: where a batch starts.
         end: batches that start from here on are left out.
         storage: how to reach the store, if the path is a URL.
+        limit: where the last batch has to end at the latest; the end of the file if None.
 
     Raises:
         OSError: the file cannot be read.
@@ -127,7 +137,8 @@ def batch_heads_in(path: str | os.PathLike[str], start: int, end: int, storage: 
     with ranges_of(path, storage, end - start) as (read_at, size):
         positions: list[int] = []
         heads = bytearray()
-        for position, head in _heads(read_at, start, min(end, size), size):
+        limit = size if limit is None else min(limit, size)
+        for position, head in _heads(read_at, start, min(end, limit), limit):
             positions.append(position)
             heads += head
             if len(positions) == _COUNT:
@@ -137,8 +148,8 @@ def batch_heads_in(path: str | os.PathLike[str], start: int, end: int, storage: 
             yield _columns(positions, heads)
 
 
-def _heads(read_at: ReadAt, position: int, end: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """The positions and the first bytes of batches, from `position` to before `end`, in a file of `size` bytes."""
+def _heads(read_at: ReadAt, position: int, end: int, limit: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the positions and the first bytes of batches that start before `end` and do not go beyond `limit`."""
     unpack, smallest = HEAD.unpack_from, [form.smallest for form in FORMATS]
     chunk, chunk_start, chunk_size, length = b"", 0, _LEAST_CHUNK, _SMALL
     while position < end:
@@ -150,7 +161,7 @@ def _heads(read_at: ReadAt, position: int, end: int, size: int) -> Iterator[tupl
             if len(chunk) < HEAD.size:
                 return
         _, length, _, magic = unpack(chunk, at)
-        if not 0 <= magic <= 2 or length < smallest[magic] or position + length + SIZE_END > size:
+        if not 0 <= magic <= 2 or length < smallest[magic] or position + length + SIZE_END > limit:
             return
         yield position, chunk[at : at + RECORDS].ljust(RECORDS, b"\0")
         position += length + SIZE_END
@@ -162,9 +173,9 @@ def _columns(positions: list[int], heads: bytearray) -> Heads:
     magic = found["magic"]
     is_entry = magic < 2
     attributes = np.where(is_entry, found["entry_attributes"], found["attributes"])
-    offset, codec = found["offset"], (attributes & _COMPRESSION).astype(np.int8)
+    offset, codec = found["offset"], (attributes & COMPRESSION).astype(np.int8)
     is_compressed_entry = is_entry & (codec != 0)
-    has_horizon = ~is_entry & (attributes & _DELETE_HORIZON != 0)
+    has_horizon = ~is_entry & (attributes & DELETE_HORIZON != 0)
     of_entry = np.where(magic == 1, found["entry_timestamp"], -1)
 
     def of_batch(name: str) -> Numbers:
@@ -180,9 +191,9 @@ def _columns(positions: list[int], heads: bytearray) -> Heads:
         delete_horizon=np.where(has_horizon, found["base_timestamp"], -1),
         records_count=np.where(is_entry, np.where(is_compressed_entry, -1, 1), found["records_count"]),
         codec=codec,
-        has_append_time=(magic > 0) & (attributes & _LOG_APPEND_TIME != 0),
-        is_transactional=~is_entry & (attributes & _TRANSACTIONAL != 0),
-        is_control=~is_entry & (attributes & _CONTROL != 0),
+        has_append_time=(magic > 0) & (attributes & LOG_APPEND_TIME != 0),
+        is_transactional=~is_entry & (attributes & TRANSACTIONAL != 0),
+        is_control=~is_entry & (attributes & CONTROL != 0),
         leader_epoch=of_batch("leader_epoch"),
         producer_id=of_batch("producer_id"),
         producer_epoch=of_batch("producer_epoch"),

@@ -10,14 +10,15 @@ import pyarrow as pa
 
 from kipspark.sources.batch_heads import Heads, Numbers, batch_heads_in
 from kipspark.sources.log_columns import Broken
-from kipspark.sources.log_rows import CutShortError, batches_from, check_is_whole, next_position, unreadable
+from kipspark.sources.log_rows import items_of, unreadable
 from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipspark.sources.wanted import Wanted
-from kipwire import DecodeError, KipwireError
+from kipwire import KipwireError
 from kipwire.columns import ColumnError
+from kipwire.records import RecordBatch
 from kipwire.records.compression import COMPRESSIONS
 
 BATCH_SCHEMA = pa.schema(
@@ -61,63 +62,48 @@ def read_batch_rows(split: Split, wanted: Wanted, schema: pa.Schema) -> Iterator
         schema: columns of `BATCH_SCHEMA`.
 
     Raises:
-        DecodeError: a head is broken.
-        CutShortError: the segment ends within a batch, and a later one follows; not if `wanted.permissive`.
-        SourceError: the file cannot be read.
+        DecodeError: a head is broken, or bytes are not a whole batch; not if `wanted.permissive`.
+        SourceError: a batch has offsets of another range, unless `wanted.permissive`; or the file cannot be read.
     """
-    start: int | None = split.start
-    while start is not None:
-        position = start
+    position = split.start
+    while position < split.end:
         try:
-            for heads in batch_heads_in(split.segment.path, position, split.end, split.segment.storage):
+            for heads in batch_heads_in(split.segment.path, position, split.end, split.segment.storage, split.limit):
                 position = int(heads.position[-1] + heads.size[-1])
-                yield from _rows_of(split.segment, heads, wanted, schema)
+                yield from _rows_of(split, heads, wanted, schema)
         except OSError as error:
             raise unreadable(split.segment, error) from None
-        start = None
-        fault = _fault_at_end(split, position) if position < split.end else None
-        if fault is not None:
-            if not wanted.permissive:
-                raise fault
-            yield _broken_row(split.segment, Broken(position, str(fault)), schema)
-            start = next_position(split, position)
+        if position >= split.end:
+            return
+        # Heads end where a batch cannot be; the reader of whole batches says what is there, and goes on after it.
+        following = None
+        for item in items_of(split, wanted, position, check_crcs=False):
+            if isinstance(item, RecordBatch):
+                following = item.position
+                break
+            yield _broken_row(split.segment, item, schema)
+        if following is None:
+            return
+        position = following
 
 
-def _fault_at_end(split: Split, position: int) -> KipwireError | None:
-    """What is wrong where the heads of a range end before it does; None if nothing is, or if the log ends there."""
-    fault = _fault(split.segment, position)
-    if fault is not None:
-        return fault
+def _fault(split: Split, position: int) -> KipwireError | None:
+    """Say what is wrong with the whole batch at a position; None if nothing is."""
     try:
-        check_is_whole(split, position)
-    except CutShortError as error:
+        item = next(items_of(split, Wanted(), position, check_crcs=False), None)
+    except KipwireError as error:
         return error
-    except OSError as error:
-        raise unreadable(split.segment, error) from None
+    if isinstance(item, RecordBatch) and item.last_offset > _HIGHEST:
+        return ColumnError(f"batch at byte {position}: its last offset, {item.last_offset}, exceeds 64 bits")
     return None
 
 
-def _fault(segment: Segment, position: int) -> DecodeError | ColumnError | None:
-    """What is wrong with the batch at a position; None if nothing is, or if the log ends there."""
-    try:
-        for batch in batches_from(segment, position, check_crcs=False):
-            if batch.last_offset > _HIGHEST:
-                return ColumnError(f"batch at byte {position}: its last offset, {batch.last_offset}, exceeds 64 bits")
-            return None
-    except DecodeError as error:
-        return error
-    except OSError as error:
-        raise unreadable(segment, error) from None
-    except ValueError:  # the file has become shorter
-        return None
-    return None
-
-
-def _rows_of(segment: Segment, heads: Heads, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of heads; those that are odd are looked at one by one."""
+def _rows_of(split: Split, heads: Heads, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Make the rows of heads; odd ones are looked at one by one."""
+    segment = split.segment
     start = 0
-    for odd in np.flatnonzero(heads.are_odd()).tolist():
-        fault = _fault(segment, int(heads.position[odd]))
+    for odd in np.flatnonzero(heads.are_odd(*split.offsets)).tolist():
+        fault = _fault(split, int(heads.position[odd]))
         if fault is None:
             continue
         if not wanted.permissive:

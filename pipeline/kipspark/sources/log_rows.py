@@ -7,28 +7,25 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from kipspark.errors import SourceError
-from kipspark.files.access import open_file, open_to_look, size_of
+from kipspark.files.access import open_file
 from kipspark.sources.log_columns import LOG_SCHEMA, Broken, OfBatch, Repeated, broken_rows, of_batch, record_rows
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, narrowed
 from kipspark.sources.wanted import Wanted
 from kipspark.spark.compute import pc
-from kipwire import DecodeError, KipwireError
+from kipwire import DecodeError
 from kipwire.columns import ColumnError, RecordColumns
-from kipwire.logs.skimming import batch_head
 from kipwire.records import RecordBatch
-from kipwire.records.heads import HEAD
-from kipwire.records.segments import read_open_segment
+from kipwire.records.accounting import Tail
+from kipwire.records.bounds import NO_TIMESTAMP
+from kipwire.records.segments import read_part
+from kipwire.tools.words import counted
 
 _ROWS = 16384
 """The number of rows, or batches, at which an Arrow batch is complete."""
 _BYTES = 16 * 1024 * 1024
 """The number of bytes of keys, values and headers at which it is complete, even with fewer rows."""
 _INT64 = range(-(2**63), 2**63)
-
-
-class CutShortError(SourceError):
-    """A segment that ends within a batch, although a later segment follows it."""
 
 
 def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> Iterator[pa.RecordBatch]:
@@ -40,10 +37,9 @@ def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> I
         schema: columns of `LOG_SCHEMA`.
 
     Raises:
-        DecodeError: a batch is broken; not if `wanted.permissive`.
+        DecodeError: bytes are not a whole batch, or a batch is broken; not if `wanted.permissive`.
         ColumnError: a number of a record has more than 64 bits; not if `wanted.permissive`.
-        CutShortError: the segment ends within a batch, and a later one follows; not if `wanted.permissive`.
-        SourceError: the file cannot be read.
+        SourceError: a batch has offsets of another range, unless `wanted.permissive`; or the file cannot be read.
     """
     rows = _Rows(split.segment, wanted, schema)
     try:
@@ -59,96 +55,79 @@ def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> I
 
 
 def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
-    """The batches of a range that may have wanted records.
+    """Read the batches of a range that may have wanted records, and what is broken in it.
 
     A range that the broker has cut off from the file since it was listed has none.
     """
-    start: int | None = split.start
-    while start is not None:
-        position = start
-        start = None
-        try:
-            for batch in batches_from(split.segment, position, wanted.check_crcs):
-                if batch.position >= split.end:
-                    return
-                position = batch.position
-                if _may_have(batch, wanted):
-                    yield batch
-                position += batch.size
-                if position >= split.end:  # the batch after it may be one that is not to be read
-                    return
-            check_is_whole(split, position)
-        except (DecodeError, CutShortError) as error:
-            if not wanted.permissive:
-                raise
-            yield Broken(position, str(error))
-            start = next_position(split, position)
-        except OSError as error:
-            raise unreadable(split.segment, error) from None
-        except ValueError as error:
-            if isinstance(error, KipwireError) or not _is_shorter(split, position):
-                raise
+    for item in items_of(split, wanted, split.start, check_crcs=wanted.check_crcs):
+        if isinstance(item, RecordBatch) and item.is_control and not wanted.control:
+            continue
+        yield item
 
 
-def batches_from(segment: Segment, position: int, check_crcs: bool) -> Iterator[RecordBatch]:
-    """The batches of a segment from a position on, as `read_segment` has them."""
-    with open_file(segment.path, segment.storage) as file:
-        yield from read_open_segment(file, segment.path, start=position, check_crcs=check_crcs)
-
-
-def check_is_whole(split: Split, position: int) -> None:
-    """Check that a segment does not end within a batch. The last one of a log may: more is added to it.
+def items_of(split: Split, wanted: Wanted, start: int, *, check_crcs: bool) -> Iterator[RecordBatch | Broken]:
+    """Read a range from a position on: each byte is of a batch or broken, but for a tail that is not asked for.
 
     Args:
-        split: a range of the segment; only the last one is looked at.
-        position: where its whole batches end.
+        split: the range.
+        wanted: what is an error, and what is a row.
+        start: where a batch starts.
+        check_crcs: true if a wrong checksum is an error.
 
     Raises:
-        CutShortError: it does. Zeros are not a batch; brokers may take space in advance.
-        OSError: the file cannot be read.
+        DecodeError: bytes are not a whole batch; not if `wanted.permissive`.
+        SourceError: as `read_rows`.
     """
-    is_last = split.end == split.segment.size
-    if not is_last or split.end_offset is None or position >= split.end:
-        return
-    with open_to_look(split.segment.path, split.segment.storage) as file:
-        file.seek(position)
-        if file.read(HEAD.size).strip(b"\0"):
-            raise CutShortError(
-                f"{split.segment.path}: ends within the batch at byte {position}, but a later segment follows; "
-                "copy the file again"
-            )
+    segment = split.segment
+    try:
+        with open_file(segment.path, segment.storage) as file:
+            for item in read_part(
+                file,
+                segment.path,
+                start=start,
+                end=split.end,
+                grows=split.grows,
+                check_crcs=check_crcs,
+                max_decompressed_size=wanted.max_decompressed_size,
+            ):
+                if isinstance(item, RecordBatch):
+                    elsewhere = _elsewhere(split, item)
+                    if elsewhere is None:
+                        yield item
+                    elif wanted.permissive:
+                        yield Broken(item.position, elsewhere)
+                    else:
+                        raise SourceError(elsewhere)
+                elif isinstance(item, Tail):
+                    if wanted.tail and item.size:
+                        yield Broken(item.position, _words_of(item))
+                elif wanted.permissive:
+                    yield Broken(item.position, item.text)
+                else:
+                    raise item.error
+    except OSError as error:
+        raise unreadable(segment, error) from None
 
 
-def _is_shorter(split: Split, position: int) -> bool:
-    return size_of(split.segment.path, split.segment.storage) < position
+def _elsewhere(split: Split, batch: RecordBatch) -> str | None:
+    """Say that a batch has offsets which its place in the log cannot have; None if it has not.
+
+    The checksum does not cover the offset. A damaged one would let bounds, or a stream, pass over its records.
+    """
+    (first, end), last = split.offsets, batch.last_offset
+    if last >= first and (end is None or last < end):
+        return None
+    there = f"from {first} on" if end is None else f"from {first} to {end - 1}"
+    return f"{split.segment.path}: the batch at byte {batch.position} ends at offset {last}; offsets there are {there}"
+
+
+def _words_of(tail: Tail) -> str:
+    what = "space taken in advance" if tail.is_zeros else "a batch that is not complete"
+    return f"{counted(tail.size, 'byte')} from byte {tail.position} on: {what}"
 
 
 def unreadable(segment: Segment, error: OSError) -> SourceError:
     return SourceError(f"{segment.path}: cannot be read: {error.strerror or error}")
-
-
-def next_position(split: Split, position: int) -> int | None:
-    """Where the batch after a broken one starts; None if that is not known, or the range ends there."""
-    try:
-        with open_to_look(split.segment.path, split.segment.storage) as file:
-            head = batch_head(file, position)
-    except OSError as error:
-        raise unreadable(split.segment, error) from None
-    if head is None or position + head.size >= split.end:
-        return None
-    return position + head.size
-
-
-def _may_have(batch: RecordBatch, wanted: Wanted) -> bool:
-    """Whether a batch may have wanted records, by its header alone."""
-    if batch.is_control and not wanted.control:
-        return False
-    if wanted.first_offset is not None and batch.last_offset < wanted.first_offset:
-        return False
-    if wanted.first_timestamp is not None and batch.max_timestamp < wanted.first_timestamp:
-        return False
-    # Where a compressed entry of magic 0 or 1 starts is known only from its content.
-    return wanted.end_offset is None or batch.records_count is None or batch.base_offset < wanted.end_offset
 
 
 class _Rows:
@@ -206,7 +185,9 @@ class _Rows:
 
 
 def _chosen(records: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
-    """The wanted records."""
+    """Leave out the records that are not wanted, as `Bounds.has` decides."""
+    if wanted.bounds.has_times:
+        records = _filtered(records, pc.not_equal(records.column("timestamp"), NO_TIMESTAMP))
     for name, first, end in (
         ("offset", wanted.first_offset, wanted.end_offset),
         ("timestamp", wanted.first_timestamp, wanted.end_timestamp),

@@ -24,6 +24,7 @@ from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, planned
 from kipspark.sources.wanted import Wanted
 from kipspark.spark.types import struct_type
+from kipwire.records import MAX_DECOMPRESSED_SIZE
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
@@ -39,6 +40,8 @@ OPTIONS = (
     "endingTimestamp",
     "includeControl",
     "checkCrc",
+    "maxDecompressedSize",
+    "includeTail",
     "splitBytes",
     "mode",
     "failOnDataLoss",
@@ -136,6 +139,8 @@ def _request(given: Mapping[str, str], schema: StructType) -> _Request:
         control=options.truth("includeControl", default=False),
         check_crcs=options.truth("checkCrc", default=True),
         permissive=options.one_of("mode", MODES, FAILFAST) == PERMISSIVE,
+        tail=options.truth("includeTail", default=False),
+        max_decompressed_size=options.number("maxDecompressedSize", 1) or MAX_DECOMPRESSED_SIZE,
     )
     return _Request(
         path=options.path(),

@@ -23,7 +23,7 @@ from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import KipwireError
 from kipwire.records import ControlRecord, RecordBatch, control_record
 from kipwire.records.names import snapshot_end_of
-from kipwire.records.segments import read_open_segment
+from kipwire.records.segments import SegmentBatches, read_part
 
 SNAPSHOT_SCHEMA = pa.schema(
     [
@@ -84,7 +84,7 @@ def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
     """
     try:
         with open_file(snapshot.path, snapshot.storage) as file:
-            batches = list(read_open_segment(file, snapshot.path))
+            batches = list(SegmentBatches(read_part(file, snapshot.path, grows=False)))
         values = [record.value for batch in batches if not batch.is_control for record in batch.records]
         first, last = _control_at(batches, 0), _control_at(batches, -1)
     except OSError as error:

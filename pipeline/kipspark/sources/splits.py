@@ -18,7 +18,7 @@ from kipspark.sources.segments import Segment, sibling
 from kipspark.sources.wanted import Wanted
 from kipwire.errors import DecodeError
 from kipwire.logs.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
-from kipwire.logs.skimming import batch_head, batch_heads
+from kipwire.records.accounting import batch_heads, head_at
 
 DEFAULT_SPLIT_BYTES = 64 * 1024 * 1024
 """The default number of bytes of a range; starting and ending a task costs as much as reading several MiB."""
@@ -36,6 +36,19 @@ class Split(NamedTuple):
     """No record of the range has a lower offset."""
     end_offset: int | None = None
     """Records from this offset on belong to the next range; None if there is none as yet."""
+    offsets: tuple[int, int | None] = (0, None)
+    """The last offsets that batches may have here: from the first number on, and below the second if that is known.
+    Others are damage, which no checksum covers: bounds, or a stream, would pass over such a batch without a word."""
+
+    @property
+    def grows(self) -> bool:
+        """True for the end of a log: its last batch may be incomplete. Batches fill any other range exactly."""
+        return self.end_offset is None and self.end == self.segment.size
+
+    @property
+    def limit(self) -> int | None:
+        """Where the last batch has to end; None for the end of the file, which may have grown meanwhile."""
+        return None if self.grows else self.end
 
 
 def planned(replica: Sequence[Segment], wanted: Wanted, split_bytes: int = DEFAULT_SPLIT_BYTES) -> list[Split]:
@@ -56,15 +69,20 @@ def planned(replica: Sequence[Segment], wanted: Wanted, split_bytes: int = DEFAU
 
 
 def cut(
-    segment: Segment, split_bytes: int = DEFAULT_SPLIT_BYTES, start: int = 0, end_offset: int | None = None
+    segment: Segment,
+    split_bytes: int = DEFAULT_SPLIT_BYTES,
+    start: int = 0,
+    end_offset: int | None = None,
+    first_offset: int = 0,
 ) -> list[Split]:
-    """The ranges of a segment, each of about `split_bytes` bytes; none for an empty segment.
+    """Cut a segment into ranges of about `split_bytes` bytes each; none for an empty segment.
 
     Args:
         segment: the segment.
         split_bytes: at least 1; a range is longer where one batch is.
         start: where a batch starts; what comes before is left out.
         end_offset: where the next segment starts, if there is one.
+        first_offset: batches from `start` on end at this offset or after it.
     """
     if segment.size <= start:
         return []
@@ -78,8 +96,10 @@ def cut(
                 edges = _spaced(_edges(file, segment, start), split_bytes, start)
     edges = [_Edge(segment.base_offset, start), *edges]
     ends = [*edges[1:], _Edge(end_offset, segment.size)]
+    # A segment that is just replacing others may also have the records of its neighbours.
+    offsets = (0, None) if segment.is_swap else (max(segment.base_offset, first_offset), end_offset)
     return [
-        Split(segment, edge.position, end.position, edge.offset or 0, end.offset)
+        Split(segment, edge.position, end.position, edge.offset or 0, end.offset, offsets)
         for edge, end in zip(edges, ends, strict=True)
     ]
 
@@ -160,7 +180,7 @@ def _spaced(entries: Iterable[_Located], split_bytes: int, start: int) -> list[_
 
 def _fits(file: BinaryIO, segment: Segment, entry: OffsetIndexEntry) -> bool:
     """Whether a batch is where an index entry says."""
-    head = batch_head(file, entry.position)
+    head = head_at(file, entry.position)
     return head is not None and segment.base_offset <= head.offset <= entry.offset
 
 
@@ -186,9 +206,9 @@ def narrowed(split: Split, wanted: Wanted) -> list[Split]:
         return [split]
     parts: list[tuple[int, int]] = []
     reached = split.start
-    for heads in batch_heads_in(split.segment.path, split.start, split.end, split.segment.storage):
-        # Odd ones are kept: who reads them says what is wrong.
-        kept = heads.may_have(wanted) | heads.are_odd()
+    for heads in batch_heads_in(split.segment.path, split.start, split.end, split.segment.storage, split.limit):
+        # Odd ones are kept: the reader says what is wrong with them.
+        kept = heads.may_have(wanted) | heads.are_odd(*split.offsets)
         ends = heads.position + heads.size
         edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False])).astype(np.int8)))
         parts += zip(heads.position[edges[::2]].tolist(), ends[edges[1::2] - 1].tolist(), strict=True)

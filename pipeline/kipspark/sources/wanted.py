@@ -1,12 +1,14 @@
-"""Which records of a log are wanted."""
+"""The records of a log that are wanted."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from kipwire.records import MAX_DECOMPRESSED_SIZE, Bounds
+
 
 class Wanted(NamedTuple):
-    """Which records to read, and how."""
+    """The records to read, and how to read them."""
 
     first_offset: int | None = None
     end_offset: int | None = None
@@ -20,12 +22,20 @@ class Wanted(NamedTuple):
     check_crcs: bool = True
     permissive: bool = False
     """Whether a broken batch is one row with the error, instead of an exception."""
+    tail: bool = False
+    """True if the bytes after the last whole batch of a log are one row with an error, too."""
+    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE
+    """Bytes that the records of one batch may decompress to."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The offsets and times."""
+        return Bounds(self.first_offset, self.end_offset, self.first_timestamp, self.end_timestamp)
 
     @property
     def is_bounded(self) -> bool:
-        """Whether offsets or times are bounded, so that batches may be passed over by their heads."""
-        bounds = (self.first_offset, self.end_offset, self.first_timestamp, self.end_timestamp)
-        return any(bound is not None for bound in bounds)
+        """True if offsets or times are bounded, so that batches may be passed over by their heads."""
+        return any(bound is not None for bound in self.bounds)
 
     def between(self, first: int, end: int | None) -> Wanted:
         """Those of these records from one offset on, and before another one, if there is one."""

@@ -1,10 +1,16 @@
-"""Which records of a log are wanted: by offset and by time. The head of a batch says whether it may have some."""
+"""The records of a log that are wanted, by offset and by time, and the batches that may have some of them.
+
+There is one rule for batches, `Bounds.allows`. It takes what a head says of one batch as numbers, or of many batches as
+arrays. It never passes over a batch with a wanted record, so it trusts a head only where brokers make it true: they set
+the highest timestamp. The base timestamp is that of the first record, and a producer's times may be in any order, so it
+is not the lowest one.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from kipwire.records.heads import HEAD, SPANS
+from kipwire.records.heads import COMPRESSION, HEAD, LOG_APPEND_TIME, SPANS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,12 +19,21 @@ if TYPE_CHECKING:
 HEAD_BYTES = max(span.size for span in SPANS)
 """The bytes of a batch that say which offsets and times it has."""
 
-_COMPRESSION = 0x07
-_LOG_APPEND_TIME = 0x08
-_DELETE_HORIZON = 0x40
-"""In the attributes."""
-_NONE = -1
+NO_TIMESTAMP = -1
 """The timestamp of a record that has none."""
+UNKNOWN = -(2**63)
+"""A lowest offset or timestamp that only the content of a batch says."""
+
+
+class Span(NamedTuple):
+    """The offsets and timestamps of a batch by its head: numbers, or arrays with an element for each batch."""
+
+    first_offset: Any
+    """`UNKNOWN` for a compressed entry of magic 0 or 1."""
+    last_offset: Any
+    lowest_timestamp: Any
+    """`UNKNOWN` unless all records have the same."""
+    highest_timestamp: Any
 
 
 class Bounds(NamedTuple):
@@ -32,48 +47,52 @@ class Bounds(NamedTuple):
     end_timestamp: int | None = None
     """Records of this timestamp or a later one are not wanted."""
 
+    @property
+    def has_times(self) -> bool:
+        """True if a time is given."""
+        return self.first_timestamp is not None or self.end_timestamp is not None
+
     def has(self, record: Record) -> bool:
-        """Whether a record is wanted."""
+        """Decide whether a record is wanted."""
         offset, timestamp = record.offset, record.timestamp
         return (
             (self.first_offset is None or offset >= self.first_offset)
             and (self.end_offset is None or offset < self.end_offset)
+            and (timestamp != NO_TIMESTAMP or not self.has_times)
             and (self.first_timestamp is None or timestamp >= self.first_timestamp)
-            and (self.end_timestamp is None or _NONE < timestamp < self.end_timestamp)
+            and (self.end_timestamp is None or timestamp < self.end_timestamp)
         )
 
-    def may_have(self, head: bytes) -> bool:
-        """Whether a batch may have wanted records.
+    def allows(self, span: Span) -> Any:
+        """Decide whether batches may have wanted records: a bool, or an array of them if the span has arrays."""
+        may: Any = True
+        if self.first_offset is not None:
+            may = may & (span.last_offset >= self.first_offset)
+        if self.end_offset is not None:
+            may = may & (span.first_offset < self.end_offset)
+        if self.first_timestamp is not None:
+            may = may & (span.highest_timestamp >= self.first_timestamp)
+        if self.end_timestamp is not None:
+            may = may & (span.lowest_timestamp < self.end_timestamp)
+        return may
 
-        A batch of magic 2 is taken to have times from its base timestamp to its highest.
+    def may_have(self, head: bytes) -> bool:
+        """Decide whether a batch may have wanted records.
 
         Args:
             head: the first `HEAD_BYTES` bytes of the batch; all of it if it is shorter.
         """
-        first_offset, last_offset, first_timestamp, last_timestamp = _span(head)
-        if self.first_offset is not None and last_offset < self.first_offset:
-            return False
-        if self.end_offset is not None and first_offset is not None and first_offset >= self.end_offset:
-            return False
-        if self.first_timestamp is not None and last_timestamp < self.first_timestamp:
-            return False
-        if self.end_timestamp is None:
-            return True
-        return last_timestamp > _NONE and (first_timestamp is None or first_timestamp < self.end_timestamp)
+        return bool(self.allows(_span(head)))
 
 
-def _span(head: bytes) -> tuple[int | None, int, int | None, int]:
-    """The first and the last offset and timestamp of a batch; None if only its content says that."""
+def _span(head: bytes) -> Span:
+    """Read the offsets and timestamps that the head of a batch says."""
     offset, _, _, magic = HEAD.unpack_from(head)
-    if magic < 2:  # the offset is that of the last record
+    if magic < 2:  # the offset is the last one
         attributes, *timestamps = SPANS[magic].unpack_from(head)
-        timestamp = timestamps[0] if timestamps else _NONE
-        is_plain = not attributes & _COMPRESSION
-        is_of_all = is_plain or not timestamps or attributes & _LOG_APPEND_TIME
-        return offset if is_plain else None, offset, timestamp if is_of_all else None, timestamp
-    attributes, delta, base_timestamp, max_timestamp = SPANS[magic].unpack_from(head)
-    if attributes & _LOG_APPEND_TIME:
-        return offset, offset + delta, max_timestamp, max_timestamp
-    # A delete horizon takes the place of the base timestamp.
-    first_timestamp = None if attributes & _DELETE_HORIZON else min(base_timestamp, max_timestamp)
-    return offset, offset + delta, first_timestamp, max_timestamp
+        timestamp = timestamps[0] if timestamps else NO_TIMESTAMP
+        is_plain = not attributes & COMPRESSION
+        is_of_all = is_plain or attributes & LOG_APPEND_TIME
+        return Span(offset if is_plain else UNKNOWN, offset, timestamp if is_of_all else UNKNOWN, timestamp)
+    attributes, delta, _, highest = SPANS[magic].unpack_from(head)
+    return Span(offset, offset + delta, highest if attributes & LOG_APPEND_TIME else UNKNOWN, highest)

@@ -32,6 +32,9 @@ RECORDS_COUNT = 57
 RECORDS = 61
 
 
+COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
+"""In the attributes; those of magic 0 and 1 have the first two alone."""
+
 SPANS = (Packer(">17xb"), Packer(">17xbq"), Packer(">21xhiqq"))
 """By magic, what says which offsets and times a batch has: the attributes; of magic 1 the timestamp, too; of magic 2
 also the delta of the last offset, the base timestamp and the highest one."""

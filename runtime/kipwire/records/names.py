@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -103,7 +104,14 @@ def segments_of(folder: Path) -> list[Path]:
 
 
 def segment_after(segment: Path) -> Path | None:
-    """The next segment of the same log; None if there is none yet, or a file has no name that says so."""
+    """Find the next segment of the same log; None if there is none yet, or a file has no name that says so.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
     if base_offset_of(segment.name) is None:
         return None
-    return next((file for file in segments_of(segment.parent) if file.name > segment.name), None)
+    # Asked of each segment of a folder: names are compared first, and only a few files are looked at.
+    later = sorted(name for name in os.listdir(segment.parent) if name > segment.name)  # noqa: PTH208
+    files = (segment.parent / name for name in later if base_offset_of(name) is not None)
+    return next((file for file in files if file.is_file()), None)

@@ -84,20 +84,31 @@ def read_batches(
         def take(start: int, size: int) -> bytes:
             return bytes(view[start : start + size])
 
-    return batches_in(take, 0, end, rules, check_crcs=check_crcs)
+    return batches_in(take, Cursor(0), end, rules, check_crcs=check_crcs)
 
 
 def batches_from(data: bytes, start: int, number: int, limits: Limits, *, check_crcs: bool) -> Iterator[RecordBatch]:
     """The batches of bytes from `start` on, `number` of which come before that."""
     rules = rules_of("kafka", *limits)
     return batches_in(
-        lambda at, size: data[at : at + size], start, len(data), rules, check_crcs=check_crcs, number=number
+        lambda at, size: data[at : at + size], Cursor(start, number), len(data), rules, check_crcs=check_crcs
     )
+
+
+class Cursor:
+    """The place in a buffer or a file that `batches_in` has reached: where a batch starts, or should."""
+
+    __slots__ = ("number", "position")
+
+    def __init__(self, position: int, number: int = 0) -> None:
+        self.position = position
+        self.number = number
+        """Batches before it, for errors."""
 
 
 def batches_in(
     take: Callable[[int, int], bytes],
-    start: int,
+    cursor: Cursor,
     end: int,
     rules: Rules,
     *,
@@ -105,15 +116,19 @@ def batches_in(
     max_batch_size: int | None = None,
     file: str | None = None,
     bounds: Bounds | None = None,
-    number: int = 0,
 ) -> Iterator[RecordBatch]:
-    """The batches from `start` to `end`, `number` of which come before; `take` gives bytes by position and size.
+    """Yield the batches from the cursor on that end at `end` or before it; `take` gives bytes by position and size.
 
-    Of a batch that can have nothing within the bounds, only the head is read.
+    Only the head is read of a batch that can have nothing within the bounds. The cursor moves past each batch once it
+    was dealt with. So after the last one, and after an error, it is at the first byte that is not accounted for.
+
+    Raises:
+        DecodeError: bytes are not a batch.
     """
     forms, readers, limits = rules
+    start = cursor.position
     while end - start >= SIZE_END:
-        location = number, start, file
+        location = cursor.number, start, file
         head = take(start, _HEAD_SIZE)
         is_whole = len(head) == _HEAD_SIZE
         _, size, _, magic = _unpack_head(head if is_whole else head.ljust(_HEAD_SIZE, b"\0"))
@@ -130,8 +145,8 @@ def batches_in(
             raise error_at(location, magic, form.size_name, SIZE, reason)
         size += SIZE_END
         if bounds is not None and size <= end - start and not bounds.may_have(take(start, min(size, HEAD_BYTES))):
-            start += size
-            number += 1
+            cursor.position = start = start + size
+            cursor.number += 1
             continue
         if max_batch_size is not None and max_batch_size < size <= end - start:
             reason = f"a batch of {size:,} bytes; the limit is {max_batch_size:,} (max_batch_size)"
@@ -140,8 +155,8 @@ def batches_in(
         if len(data) < size:  # cut short, or a file that has become shorter
             return
         yield readers[magic](data, location, check_crcs=check_crcs, limits=limits)
-        start += size
-        number += 1
+        cursor.position = start = start + size
+        cursor.number += 1
 
 
 @lru_cache

@@ -1,43 +1,88 @@
-"""Log segments: the files that brokers keep partitions and snapshots in."""
+"""Log segments: the files that brokers keep partitions and snapshots in.
+
+Batches, damage and a tail fill a segment without gaps; `accounting` has the rule. `read_part` gives all of them, for
+readers that go on after damage. `read_segment` gives the batches and makes an error of damage.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedReader
+from pathlib import Path
 
 from kipwire.errors import DecodeError
+from kipwire.records.accounting import Damage, Tail, account
 from kipwire.records.bounds import Bounds
 from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.model import RecordBatch
-from kipwire.records.reading import MAX_BATCH_SIZE, batches_in, rules_of
+from kipwire.records.names import segment_after, snapshot_end_of
+from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, batches_in, rules_of
 
 _CHUNK_OF_BATCHES = 1 << 18
 """Bytes that are read at once; more if a batch has more."""
 _CHUNK_OF_HEADS = 1 << 14
 """The same if batches may be passed over."""
-_CHUNK = 1 << 20
 _FIRST_CHUNK = 1 << 9
+
+
+class SegmentBatches(Iterator[RecordBatch]):
+    """The batches of a segment, one by one, and what follows the last of them."""
+
+    def __init__(self, batches: Iterator[RecordBatch | Damage | Tail]) -> None:
+        """Take what `read_part` yields."""
+        self.tail: Tail | None = None
+        """After the last batch of a file that grows: the bytes that are left, perhaps none. None until then."""
+        self._batches = self._read(batches)
+
+    def _read(self, batches: Iterator[RecordBatch | Damage | Tail]) -> Iterator[RecordBatch]:
+        for batch in batches:
+            if isinstance(batch, RecordBatch):
+                yield batch
+            elif isinstance(batch, Tail):
+                self.tail = batch
+            else:
+                raise batch.error
+
+    def __iter__(self) -> Iterator[RecordBatch]:
+        return self._batches  # a loop over the generator itself takes no call of `__next__` here
+
+    def __next__(self) -> RecordBatch:
+        return next(self._batches)
+
+
+def may_grow(path: str | os.PathLike[str]) -> bool:
+    """Decide by the names beside it whether a broker may still add to a file.
+
+    It adds to the last segment of a log. A segment that another one follows is complete, and so is a snapshot.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    file = Path(path)
+    return snapshot_end_of(file.name) is None and segment_after(file) is None
 
 
 def read_segment(
     path: str | os.PathLike[str],
     *,
     start: int = 0,
+    grows: bool | None = None,
     check_crcs: bool = True,
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_batch_size: int = MAX_BATCH_SIZE,
     max_items: int = MAX_ITEMS,
     bounds: Bounds | None = None,
-) -> Iterator[RecordBatch]:
-    """The batches of a log segment (`.log`) or a snapshot (`.checkpoint`), one by one, with one in memory at a time.
+) -> SegmentBatches:
+    """Read the batches of a log segment (`.log`) or a snapshot (`.checkpoint`), with one in memory at a time.
 
-    Reading ends before a last batch that is cut short, as in a segment that is being written, and before zeros that go
-    on to the end of the file, as in one whose space was taken in advance.
+    Every byte is accounted for. It belongs to a batch, to an error, or to the `tail` of the result: a segment that is
+    still written may end with a batch that is not complete, or with zeros, for which space was taken in advance.
 
     Args:
         path: the file.
         start: where to begin: 0, or where a batch starts, such as `position + size` of the last one that was read.
+        grows: true if the file may have a tail; by default, as `may_grow` says.
         check_crcs: as for `read_batches`.
         max_decompressed_size: as for `read_batches`.
         max_batch_size: bytes that one batch may have in the file; that many are read at once.
@@ -45,59 +90,112 @@ def read_segment(
         bounds: batches that cannot have records within them are passed over by their heads: nothing else of them is
             read or checked. All records of the other batches are there; `bounds.has` says which are wanted.
 
+    Returns:
+        An iterator over the batches. Its `tail` has the position, the number and the kind of the bytes that are left.
+
     Raises:
         DecodeError: bytes are not a batch; the path says which one, the offset is that in the file,
-            and the reason names the file.
+            and the reason names the file. It is raised while the batches are read, like the others.
         OSError: the file cannot be read.
         ValueError: `start` lies outside the file.
     """
-    with open(path, "rb") as file:  # noqa: PTH123  a path may be given as a text
-        yield from read_open_segment(
-            file,
-            os.fspath(path),
-            start=start,
-            check_crcs=check_crcs,
-            max_decompressed_size=max_decompressed_size,
-            max_batch_size=max_batch_size,
-            max_items=max_items,
-            bounds=bounds,
-        )
+
+    def batches() -> Iterator[RecordBatch | Damage | Tail]:
+        with open(path, "rb") as file:  # noqa: PTH123  a path may be given as a text
+            size = os.fstat(file.fileno()).st_size
+            if not 0 <= start <= size:
+                raise ValueError(f"position {start} is outside {os.fspath(path)}, which has {size} bytes")
+            yield from read_part(
+                file,
+                os.fspath(path),
+                start=start,
+                grows=may_grow(path) if grows is None else grows,
+                check_crcs=check_crcs,
+                max_decompressed_size=max_decompressed_size,
+                max_batch_size=max_batch_size,
+                max_items=max_items,
+                bounds=bounds,
+            )
+
+    return SegmentBatches(batches())
 
 
-def read_open_segment(
+def read_part(
     file: BufferedReader,
     name: str,
     *,
     start: int = 0,
+    end: int | None = None,
+    grows: bool,
     check_crcs: bool = True,
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_batch_size: int = MAX_BATCH_SIZE,
     max_items: int = MAX_ITEMS,
     bounds: Bounds | None = None,
-) -> Iterator[RecordBatch]:
-    """The batches of a segment that is open already, such as an object of a store, as `read_segment` has them.
+) -> Iterator[RecordBatch | Damage | Tail]:
+    """Read a part of an open segment: batches and damage, which fill it exactly; a file that grows ends with a tail.
 
     Args:
         file: the segment; it may be left at any position.
-        name: what errors call it.
-        start: as for `read_segment`, like all that follow.
-        check_crcs: as there.
+        name: the file in errors.
+        start: where a batch starts.
+        end: where the part ends. Unless the file grows, the last batch ends here, too. By default the end of the file.
+        grows: true for the last part of a file that may still grow: batches that start before `end` are read as far
+            as they are complete.
+        check_crcs: as for `read_segment`, like all that follow.
         max_decompressed_size: as there.
         max_batch_size: as there.
         max_items: as there.
         bounds: as there.
 
-    Raises:
-        DecodeError: bytes are not a batch.
-        OSError: the file cannot be read.
-        ValueError: `start` lies outside the file.
-    """
-    end = file.seek(0, os.SEEK_END)
-    if not 0 <= start <= end:
-        raise ValueError(f"position {start} is outside {name}, which has {end} bytes")
+    Yields:
+        Batches, and damage with its error. If the file grows, its tail is the last item, even without a byte. A file
+        that was cut off after its size was looked for ends like one that grows.
 
+    Raises:
+        OSError: the file cannot be read.
+    """
+    size = file.seek(0, os.SEEK_END)
+    if end is None:
+        end = size
+    grows = grows or size < end
+    limit = size if grows else end
+    cursor = Cursor(start)
+    rules = rules_of("kafka", max_decompressed_size, max_items)
+    take = _reader(file, _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS)
+    while cursor.position < min(end, limit):
+        error = None
+        batches = batches_in(
+            take,
+            cursor,
+            limit,
+            rules,
+            check_crcs=check_crcs,
+            max_batch_size=max_batch_size,
+            file=name,
+            bounds=bounds,
+        )
+        try:
+            for batch in batches:
+                if batch.position >= end:
+                    return
+                yield batch
+        except DecodeError as caught:
+            error = caught
+        if cursor.position >= min(end, limit):
+            break
+        found = account(file, name, (cursor.position, cursor.number), limit, error, grows=grows)
+        yield found
+        if isinstance(found, Tail):
+            return
+        cursor = Cursor(found.end, cursor.number + 1)
+    if grows and cursor.position >= limit:
+        yield Tail(limit, 0, False)
+
+
+def _reader(file: BufferedReader, largest: int) -> Callable[[int, int], bytes]:
+    """Make a function that reads bytes by position and size, and at most `largest` bytes in advance."""
     chunk, chunk_start, chunk_size = b"", 0, _FIRST_CHUNK
-    largest = _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS
 
     def take(position: int, size: int) -> bytes:
         nonlocal chunk, chunk_start, chunk_size
@@ -105,34 +203,7 @@ def read_open_segment(
         if at < 0 or at + size > len(chunk):  # slices of what is in memory take a third of the time of reads
             file.seek(position)
             chunk, chunk_start, at = file.read(max(size, chunk_size)), position, 0
-            chunk_size = min(2 * chunk_size, largest)  # little is read by those who read on after each error
+            chunk_size = min(2 * chunk_size, largest)  # little is read where reading starts again after each error
         return chunk[at : at + size]
 
-    batches = batches_in(
-        take,
-        start,
-        end,
-        rules_of("kafka", max_decompressed_size, max_items),
-        check_crcs=check_crcs,
-        max_batch_size=max_batch_size,
-        file=name,
-        bounds=bounds,
-    )
-    try:
-        for batch in batches:
-            yield batch
-            start = batch.position + batch.size
-    except DecodeError:
-        if not _is_zeros(file, start):
-            raise
-
-
-def _is_zeros(file: BufferedReader, start: int) -> bool:
-    """Whether the file has nothing but zeros from there on."""
-    file.seek(start)
-    size = _FIRST_CHUNK  # what is broken seldom begins with zeros, and there may be many that are
-    while chunk := file.read(size):
-        if chunk.strip(b"\0"):
-            return False
-        size = _CHUNK
-    return True
+    return take

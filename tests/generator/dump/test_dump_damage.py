@@ -65,15 +65,16 @@ def test_records_that_cannot_be_read_do_not_end_the_file(dump: Dump, tmp_path: P
         (MAGIC, b"\7", "magic at byte {at}: unknown message format 7; known are 0, 1 and 2"),
     ],
 )
-def test_a_batch_whose_end_is_not_known_ends_the_file_and_not_the_next(
+def test_reading_goes_on_where_a_whole_batch_starts_if_the_end_of_one_is_not_known(
     dump: Dump, tmp_path: Path, at: int, value: bytes, reason: str
 ) -> None:
     file = log(tmp_path / "a-0", FIRST, damaged(SECOND, at, value), THIRD)
     done = dump(file, log(tmp_path / "b-0", THIRD))
     assert done.returncode == 1
     where = f"{file}: batch at byte {START}: {reason.format(at=START + at)}"
-    assert done.stderr == f"error: {where}; the rest of the file is not read\n"
-    assert [line[:10] for line in done.stdout.splitlines() if line.startswith("offset")] == ["offset=0-0", "offset=3-3"]
+    assert done.stderr == f"error: {where}; bytes {START} to {START + len(SECOND) - 1} are not read\n"
+    shown = [line[:10] for line in done.stdout.splitlines() if line.startswith("offset")]
+    assert shown == ["offset=0-0", "offset=3-3", "offset=3-3"]
 
 
 def test_the_end_of_a_live_segment_is_no_error(dump: Dump, tmp_path: Path) -> None:
@@ -94,7 +95,9 @@ def test_the_end_of_a_live_segment_is_no_error(dump: Dump, tmp_path: Path) -> No
 def test_an_incomplete_batch_in_a_finished_file_is_an_error(dump: Dump, tmp_path: Path) -> None:
     log(tmp_path / "a-0", FIRST, SECOND[:-1])
     log(tmp_path / "a-0", THIRD, name="00000000000000000003.log")
-    assert dump("a-0").returncode == 1
+    done = dump("a-0")
+    assert done.returncode == 1
+    assert "where it has to end; copy the file again; bytes" in done.stderr
     log(tmp_path / "b-0", FIRST[:-1], name="00000000000000000000-0000000000.checkpoint")
     assert dump("b-0/00000000000000000000-0000000000.checkpoint").returncode == 1
 

@@ -80,11 +80,12 @@ def test_batches_out_of_bounds_are_passed_over_while_they_come(tmp_path: Path) -
         assert lines(process, 2) == ["offset=3-3 records=1", "offset=3 time=2023-11-14T22:13:20.000Z"]
 
 
-def test_a_damaged_segment_is_left_for_the_next(tmp_path: Path) -> None:
+def test_what_is_added_after_damage_is_shown(tmp_path: Path) -> None:
     file = log(tmp_path / "a-0", FIRST, b"\1" * 4 + b"\xff" * 20)
     with started(tmp_path / "a-0", "--follow") as process:
         assert lines(process, 2) == [f"{file}: a", "offset=0-0 records=1"]
         append(file, SECOND)
+        assert lines(process, 1) == ["offset=1-2 records=2"]
         log(tmp_path / "a-0", THIRD, name=NEXT)
         assert lines(process, 2) == [f"{tmp_path}/a-0/{NEXT}: a", "offset=3-3 records=1"]
 

@@ -206,8 +206,8 @@ def test_segments_out_of_bounds_are_not_opened(dump: Dump, tmp_path: Path) -> No
     done = dump("a-0")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        f"error: a-0/{NAME}: batch at byte 0: 100 bytes follow the last whole batch, and nothing is added to this file"
-        "; the rest of the file is not read",
+        f"error: a-0/{NAME}: batch at byte 0: message_size at byte 8: a batch of 16,843,021 bytes goes beyond "
+        "byte 100, where it has to end; copy the file again; bytes 0 to 99 are not read",
         "a-0/00000000000000000006.log: 100 bytes from byte 0 on: a batch that is not complete",
     ]
 

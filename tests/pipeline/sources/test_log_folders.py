@@ -144,15 +144,17 @@ def test_a_segment_with_a_next_one_does_not_end_within_a_batch(
     position = len(batch(0) + batch(1))
     for level in of_both_levels(folder, Wanted(first_offset=first_offset, permissive=True)):
         assert [row["batch_position"] for row in level if row["error"]] == [position]
-        assert level[-2]["error"].endswith(
-            f"ends within the batch at byte {position}, but a later segment follows; copy the file again"
-        )
+        error = level[-2]["error"]
+        end = position + len(part)
+        assert f"goes beyond byte {end}, where it has to end; copy the file" in error
+        assert error.endswith(f"{FIRST}); bytes {position} to {end - 1} are not read")
         assert level[-1]["error"] is None and len(level) == (3 if first_offset else 4)
+    said = rf"batch_length at byte {position + 8}: .* where it has to end; copy the file again .*{FIRST}"
     levels = of_both_levels(folder, Wanted(first_offset=first_offset))
-    with pytest.raises(SourceError, match=rf"{FIRST}: ends within the batch at byte {position}, but a later"):
+    with pytest.raises(DecodeError, match=said):
         next(levels)
     splits = planned(find_segments(folder), Wanted())
-    with pytest.raises(SourceError, match=rf"{FIRST}: ends within the batch at byte {position}, but a later"):
+    with pytest.raises(DecodeError, match=said):
         list(read_batch_rows(splits[0], Wanted(), BATCH_SCHEMA))
 
 
@@ -163,10 +165,37 @@ def test_the_last_segment_of_a_log_may_end_within_a_batch(tmp_path: Path, end: b
     assert [len(level) for level in of_both_levels(folder, Wanted())] == [2, 2]
 
 
-def test_space_that_a_broker_has_taken_in_advance_may_be_left_in_any_segment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [*PART_OF_A_BATCH, bytes(100)])
+def test_the_bytes_after_the_last_whole_batch_can_be_asked_for(tmp_path: Path, end: bytes) -> None:
+    folder = write(tmp_path / "t-0", batch(0) + end)
+    what = "a batch that is not complete" if any(end) else "space taken in advance"
+    for level in of_both_levels(folder, Wanted(tail=True)):
+        assert [(row["batch_position"], row["error"]) for row in level] == [
+            (0, None),
+            (len(batch(0)), f"{len(end)} bytes from byte {len(batch(0))} on: {what}"),
+        ]
+
+
+def test_only_the_last_segment_of_a_log_may_end_with_space_taken_in_advance(tmp_path: Path) -> None:
+    """Brokers give such space back when they begin a later segment: zeros are what was lost."""
     folder = write(tmp_path / "t-0", batch(0) + bytes(100))
     (folder / SECOND).write_bytes(batch(3))
-    assert [len(level) for level in of_both_levels(folder, Wanted())] == [2, 2]
+    for level in of_both_levels(folder, Wanted(permissive=True)):
+        assert [row["error"] is None for row in level] == [True, False, True]
+        assert "100 zero bytes up to byte 169, where a batch should be" in level[1]["error"]
+
+
+def test_a_batch_with_an_offset_of_elsewhere_is_broken(tmp_path: Path) -> None:
+    """No checksum covers the offset, and bounds would pass over the batch."""
+    folder = write(tmp_path / "t-0", batch(0) + batch(1 << 40) + batch(2))
+    (folder / SECOND).write_bytes(batch(3))
+    said = f"the batch at byte {len(batch(0))} ends at offset {1 << 40}; offsets there are from 0 to 2"
+    for wanted in (Wanted(), Wanted(end_offset=10), Wanted(first_offset=1)):
+        for level in of_both_levels(folder, wanted._replace(permissive=True)):
+            assert [row["error"].partition(": ")[2] for row in level if row["error"]] == [said]
+            assert len(level) == 4 - bool(wanted.first_offset)
+        with pytest.raises(SourceError, match=said):
+            next(of_both_levels(folder, wanted))
 
 
 def test_a_segment_that_is_gone_is_named(tmp_path: Path) -> None:

@@ -143,8 +143,7 @@ def test_a_broken_batch_costs_no_other_one(segment: Segment, damage: str) -> Non
     with pytest.raises(DecodeError, match=rf"at byte {starts[7]}|at byte {starts[7] + 8}|at byte {starts[7] + 17}"):
         offsets_in(splits)
     found = offsets_in(splits, Wanted(permissive=True))[0]
-    after = [] if damage == "length" else list(range(116, 200))  # without a length nothing says where the next one is
-    assert found == [*range(100, 114), None, *after]
+    assert found == [*range(100, 114), None, *range(116, 200)]
 
 
 def test_places_without_segments_are_named(tmp_path: Path) -> None:
@@ -230,7 +229,7 @@ def test_a_snapshot_has_its_records_without_those_around_them() -> None:
 @pytest.mark.parametrize(
     ("damage", "wrong"),
     [
-        (lambda data: data[:-1], "is incomplete: it does not end with a snapshot footer"),
+        (lambda data: data[:-1], "goes beyond byte 1672, where it has to end; copy the file again"),
         (lambda data: b"", "is not a snapshot: it does not begin with a snapshot header"),
         (lambda data: data[:200] + b"!" + data[201:], r"crc at byte \d+"),
     ],
@@ -309,7 +308,7 @@ def test_rows_of_all_formats_are_their_records(tmp_path: Path) -> None:
     for wanted in (Wanted(first_timestamp=10**40), Wanted(first_offset=2**63), Wanted(end_timestamp=-(10**40))):
         assert found_rows(path, wanted) == []
     assert found_rows(path, Wanted(first_offset=1, first_timestamp=-(10**40), end_offset=10**40, control=True)) == [
-        row for row in expected if int(str(row["offset"])) >= 1
+        row for row in expected if int(str(row["offset"])) >= 1 and row["timestamp"] is not None
     ]
 
 

@@ -9,7 +9,6 @@ from time import sleep
 from kipgen.commands.console import one_line
 from kipgen.commands.dump.log_files import LogFile, log_file
 from kipgen.commands.dump.logs import LogDump
-from kipgen.commands.dump.reading import LOST
 from kipwire.records.names import segment_after
 from kipwire.tools.lines import print_err
 
@@ -23,7 +22,7 @@ class _Followed:
 
     file: LogFile
     position: int
-    """Where the next batch starts, or `LOST`: then only the next segment is waited for."""
+    """Where the next batch starts."""
     is_gone: bool = False
 
 
@@ -63,10 +62,8 @@ def _catch_up(dump: LogDump, log: _Followed, decode_as: str | None) -> bool:
 
 def _added(dump: LogDump, log: _Followed) -> None:
     size = log.file.path.stat().st_size
-    if log.position == LOST:
-        return
     if size < log.position:
         print_err((f"{one_line(log.file.path)}: was cut from {log.position} to {size} bytes", "yellow"))
         log.position = size
     elif size > log.position:
-        log.position = dump.part(log.file, log.position).position
+        log.position = dump.part(log.file, log.position)

@@ -8,11 +8,11 @@ from typing import Protocol
 from kipgen.commands.console import one_line
 from kipgen.commands.dump.log_files import LogFile
 from kipgen.commands.dump.output import Output
-from kipgen.commands.dump.reading import LOST, Damage, Rest, damage_of, read_file, rest_of
+from kipgen.commands.dump.reading import Damage, damage_of, read_file
 from kipgen.commands.dump.summary import Summary
 from kipwire.errors import DecodeError
 from kipwire.records import Bounds, Record, RecordBatch
-from kipwire.records.names import segment_after
+from kipwire.records.accounting import Tail
 from kipwire.tools.lines import print_err
 from kipwire.tools.words import counted
 
@@ -50,28 +50,28 @@ class LogDump:
     """How many were found so far."""
 
     def whole(self, file: LogFile) -> int:
-        """Dump a file; where its next batch will start, or `LOST`."""
-        size = file.path.stat().st_size
-        text = self.lines.file(file, size)
+        """Dump a file; return where its next batch will start."""
+        text = self.lines.file(file, file.path.stat().st_size)
         if self.wanted.summary:
-            rest = self._summary(file, size)
-        else:
-            self.out.write(text)
-            rest = self.part(file, 0)
-        if rest.size:
-            self._say_rest(file, rest)
-        return rest.position
+            return self._summary(file)
+        self.out.write(text)
+        position, tail = self._part(file, 0)
+        if tail is not None and tail.size:
+            self._say_tail(file, tail)
+        return position
 
-    def part(self, file: LogFile, start: int) -> Rest:
-        """Dump the batches of a file from a position on; what follows them."""
-        size = file.path.stat().st_size  # before the batches are read: what is added meanwhile was not passed over
+    def part(self, file: LogFile, start: int) -> int:
+        """Dump the batches of a file from a position on; return where its next batch will start."""
+        return self._part(file, start)[0]
+
+    def _part(self, file: LogFile, start: int) -> tuple[int, Tail | None]:
         position = start
         line, write, has_records = self.lines.batch, self.out.write, self.wanted.records
         for item in read_file(file.path, start, self.wanted.bounds):
+            if isinstance(item, Tail):
+                return item.position, item
             if isinstance(item, Damage):
                 self._report(file, item)
-                if not item.goes_on:
-                    return Rest(LOST, 0, False)
                 continue
             position = item.position + item.size
             try:
@@ -79,8 +79,8 @@ class LogDump:
                 if has_records:
                     self._records(file, item)
             except DecodeError as error:
-                self._report(file, damage_of(error, file.path, item.position, True))
-        return rest_of(file.path, position, max(size, position))
+                self._report(file, damage_of(error, file.path, item.position))
+        return position, None
 
     def _records(self, file: LogFile, batch: RecordBatch) -> None:
         records, bounds = batch.records, self.wanted.bounds
@@ -91,31 +91,34 @@ class LogDump:
         if errors:
             self._report_records(file, batch, errors)
 
-    def _summary(self, file: LogFile, size: int) -> Rest:
-        summary = Summary(size)
-        position = 0
-        whole = True
+    def _summary(self, file: LogFile) -> int:
+        summary = Summary(file.path.stat().st_size)
+        position, tail = 0, None
         for item in read_file(file.path, 0, self.wanted.bounds):
+            if isinstance(item, Tail):
+                position, tail = item.position, item
+                continue
             if isinstance(item, Damage):
                 summary.errors += 1
                 self._report(file, item)
-                whole = item.goes_on
                 continue
             position = item.position + item.size
             try:
                 summary.add(item)
             except DecodeError as error:
                 summary.errors += 1
-                self._report(file, damage_of(error, file.path, item.position, True))
+                self._report(file, damage_of(error, file.path, item.position))
         self.out.write(self.lines.summary(file, summary))
-        return rest_of(file.path, position, max(size, position)) if whole else Rest(LOST, 0, False)
+        if tail is not None and tail.size:
+            self._say_tail(file, tail)
+        return position
 
     def _report(self, file: LogFile, damage: Damage) -> None:
         self.errors += 1
         self.out.write(self.lines.damage(file, damage))
         self.out.flush()
         what = f"{damage.path} at byte {damage.at}: " if damage.path else ""
-        end = "" if damage.goes_on else "; the rest of the file is not read"
+        end = f"; {damage.lost}" if damage.lost else ""
         text = f"batch at byte {damage.position}: {what}{damage.reason}{end}"
         print_err(("error: ", "red"), f"{one_line(file.path)}: {text}")
 
@@ -125,13 +128,9 @@ class LogDump:
         text = f"batch at byte {batch.position}: {counted(errors, 'record')} of it cannot be decoded"
         print_err(("error: ", "red"), f"{one_line(file.path)}: {text}")
 
-    def _say_rest(self, file: LogFile, rest: Rest) -> None:
-        """Say what follows the last batch, which is damage only in a file to which nothing is added any more."""
-        where = f"{counted(rest.size, 'zero byte' if rest.is_zeros else 'byte')} from byte {rest.position} on"
-        if not rest.is_zeros and (file.snapshot_end is not None or segment_after(file.path) is not None):
-            reason = f"{counted(rest.size, 'byte')} follow the last whole batch, and nothing is added to this file"
-            self._report(file, Damage(rest.position, rest.position, "", reason, False))
-            return
+    def _say_tail(self, file: LogFile, tail: Tail) -> None:
+        """Say what follows the last whole batch of a file that more may be added to."""
         self.out.flush()
-        what = "space taken in advance" if rest.is_zeros else "a batch that is not complete"
+        where = f"{counted(tail.size, 'zero byte' if tail.is_zeros else 'byte')} from byte {tail.position} on"
+        what = "space taken in advance" if tail.is_zeros else "a batch that is not complete"
         print_err((f"{one_line(file.path)}: {where}: {what}", "yellow"))

@@ -10,7 +10,7 @@ from kipspark.errors import SourceError
 from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import position_before
-from kipwire.logs.skimming import Head, batch_head, batch_heads
+from kipwire.records.accounting import Head, batch_heads, head_at
 
 _AFTER_ALL = 2**63
 _MOST_TIMES = 20
@@ -71,7 +71,7 @@ def _known(file: BinaryIO, last: Segment, before: End | None) -> End | None:
     """The end as it was before, if it is of the same file, and the last batch was not cut off and replaced."""
     if before is None or before.last is None or before.segment.inode != last.inode or before.position > last.size:
         return None
-    return before if batch_head(file, before.last.position) == before.last else None
+    return before if head_at(file, before.last.position) == before.last else None
 
 
 def _scanned(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
@@ -81,4 +81,4 @@ def _scanned(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
     head = begin.last
     for found in batch_heads(file, begin.position, last.size):
         head = found
-    return None if head is None else End(last, head.position + head.size, head.last_offset + 1, head)
+    return None if head is None else End(last, head.end, head.last_offset + 1, head)

@@ -210,5 +210,5 @@ def _splits(
     """
     start = position_at(segment, first, known) if segment.base_offset < first else 0
     if next_base is None or end < next_base:
-        return cut(segment._replace(size=position_at(segment, end, known)), split_bytes, start, end)
-    return cut(segment, split_bytes, start, next_base)
+        return cut(segment._replace(size=position_at(segment, end, known)), split_bytes, start, end, first)
+    return cut(segment, split_bytes, start, next_base, first)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import position_before
-from kipwire.logs.skimming import Head, batch_heads
+from kipwire.records.accounting import Head, batch_heads
 
 _MOST_HEADS = 4096
 """Heads that are read at once."""
@@ -29,7 +29,10 @@ class Place(NamedTuple):
 
 
 def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> int:
-    """Where the first batch starts that ends at an offset or after it; what is broken there belongs to what follows.
+    """Find where the first batch starts that ends at an offset or after it; damage before it belongs to what precedes.
+
+    A stream ends a range there and begins the next one there, so each byte is read once. A single batch with a higher
+    offset, which a lower one follows, is such damage.
 
     Args:
         segment: the segment.
@@ -44,10 +47,12 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
             return place.position
     position = position_before(segment, offset)
     while heads := heads_at(segment, position, segment.size, _MOST_HEADS):
-        for head in heads:
+        for number, head in enumerate(heads, 1):
             if head.last_offset >= offset:
-                return head.position
-            position = head.position + head.size
+                after = heads[number : number + 1] or heads_at(segment, head.end, segment.size, 1)
+                if not after or after[0].last_offset >= offset:
+                    return head.position
+            position = head.end
     return position
 
 

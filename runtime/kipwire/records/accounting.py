@@ -1,0 +1,264 @@
+"""What the bytes of a segment are where no whole batch can be read: every byte is accounted for.
+
+A segment is a row of batches without gaps. A reader that comes to bytes which are no whole batch asks `account`. The
+answer is one of two things, and there is no third one:
+
+- a `Tail`: the segment still grows, and these bytes up to the end of its file are a batch that is not complete yet, or
+  zeros, for which a broker has taken space in advance;
+- a `Damage`: bytes up to the place where a batch starts again, with the error that says what is wrong.
+
+Only the last segment of a log grows. So in any other segment, and in a part of a segment that ends where a batch
+starts, batches fill the bytes exactly, or there is damage. A tail is believed only if no whole batch lies in it: a
+damaged length looks like a batch that is not complete, but the batches after it are still there. A batch is known by
+its head and its checksum together, so that bytes within a value are not taken for one by chance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from kipwire.codec.checksums import crc32, crc32c
+from kipwire.errors import DecodeError
+from kipwire.records.heads import FORMATS, HEAD, LAST_OFFSET_DELTA, RECORDS, SIZE, SIZE_END
+from kipwire.records.locations import error_at
+from kipwire.records.reading import MAX_BATCH_SIZE
+from kipwire.tools.words import counted
+
+_FIRST_CHUNK, _CHUNK = 1 << 9, 1 << 20
+"""Bytes that are read at once: few at first, since damage seldom begins with zeros."""
+_OVERLAP = RECORDS - 1
+"""Bytes that chunks have in common, so that a head lies within one of them."""
+_ALLOWANCE = 1 << 24
+"""Bytes of which a search may compute checksums beyond a small multiple of the bytes that it searches."""
+
+# Offset, length, epoch or checksum, magic, and of magic 2 checksum, attributes, delta of the last offset. The bounds
+# are wide: 2**56 offsets, 2 GiB. Zeros must not match, or space that was taken in advance would take very long.
+_LENGTH = rb"(?:\0\0\0[\x0e-\xff]|\0\0[^\0].|\0[^\0]..|[\x01-\x7f]...)"
+_HEAD_OF_BATCH = re.compile(rb"\0.{7}" + _LENGTH + rb".{4}(?:\x02.{4}\0.[\0-\x7f]...|[\0\x01][\0-\x1f])", re.DOTALL)
+
+
+class Tail(NamedTuple):
+    """The bytes after the last whole batch of a segment that still grows."""
+
+    position: int
+    """Where the next batch starts, when it is complete."""
+    size: int
+    """Bytes that are left, up to the end of the file; 0 if it ends with a batch."""
+    is_zeros: bool
+    """True for space that was taken in advance; false for a batch that is not complete."""
+
+
+class Damage(NamedTuple):
+    """Bytes of a segment that are not a whole batch."""
+
+    position: int
+    """Where a batch should start."""
+    end: int
+    """Where the next one starts, or the segment or the part of it ends."""
+    error: DecodeError
+    is_batch: bool
+    """True if these bytes are one batch by its own length, which is believed."""
+
+    @property
+    def text(self) -> str:
+        """The error, and which bytes are not read because of it unless they are just one batch."""
+        return str(self.error) if self.is_batch else f"{self.error}; {self.lost}"
+
+    @property
+    def lost(self) -> str:
+        """The bytes that are not read, in words."""
+        return f"bytes {self.position} to {self.end - 1} are not read"
+
+
+class Head(NamedTuple):
+    """The start of a batch that its length allows to be one."""
+
+    position: int
+    offset: int
+    """The first offset of a batch of magic 2; the last one of an entry of magic 0 or 1."""
+    last_offset: int
+    size: int
+    """Bytes of the whole batch."""
+    magic: int
+
+    @property
+    def end(self) -> int:
+        """The position after the batch."""
+        return self.position + self.size
+
+
+def head_at(file: BinaryIO, position: int) -> Head | None:
+    """Read the head of the batch that starts there; None if it cannot be a batch."""
+    file.seek(position)
+    return head_of(file.read(RECORDS), position)
+
+
+def head_of(data: bytes, position: int) -> Head | None:
+    """Make the head of bytes that start a batch; None if they cannot. They may be fewer than a head has."""
+    if len(data) < HEAD.size:
+        return None
+    offset, length, _, magic = HEAD.unpack_from(data)
+    if not 0 <= magic < len(FORMATS) or length < FORMATS[magic].smallest or offset < 0:
+        return None
+    last_offset = offset
+    if magic == 2 and len(data) >= LAST_OFFSET_DELTA + 4:
+        last_offset += int.from_bytes(data[LAST_OFFSET_DELTA : LAST_OFFSET_DELTA + 4], "big", signed=True)
+    return Head(position, offset, last_offset, length + SIZE_END, magic)
+
+
+def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
+    """Yield the heads of the whole batches between two positions, by their lengths alone.
+
+    After bytes that are no batch it goes on where a whole batch starts again, so that damage hides nothing after it.
+
+    Args:
+        file: a segment.
+        start: where a batch starts.
+        end: of the file, or where reading is to end.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    position: int | None = start
+    while position is not None and position < end:
+        head = head_at(file, position)
+        if head is not None and head.end <= end:
+            yield head
+            position = head.end
+        elif _is_zeros(file, position, min(end, position + _CHUNK)):  # space taken in advance; a log is asked often
+            return
+        else:
+            position = _Search(file, end).next(position + 1)
+
+
+def account(
+    file: BinaryIO, name: str, cursor: tuple[int, int], limit: int, error: DecodeError | None, *, grows: bool
+) -> Tail | Damage:
+    """Decide what the bytes are that no batch could be read from.
+
+    Args:
+        file: the segment; it may be left at any position.
+        name: the file in errors.
+        cursor: where a batch should start, before `limit`, and the number of batches before it.
+        limit: the end of the file, or of a part of it that ends where a batch starts.
+        error: what is wrong with the batch; None if its length goes beyond `limit`.
+        grows: true if `limit` is the end of a file that more is added to.
+
+    Returns:
+        A tail, which reaches to `limit`, or damage of at least one byte.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    position, number = cursor
+    location = number, position, name
+    if _is_zeros(file, position, limit):
+        if grows:
+            return Tail(position, limit - position, True)
+        reason = f"{counted(limit - position, 'zero byte')} up to byte {limit}, where a batch should be"
+        return Damage(position, limit, error_at(location, 2, FORMATS[2].size_name, SIZE, reason), False)
+    head = head_at(file, position)
+    if error is not None and head is not None and _can_end(file, head, limit):
+        return Damage(position, head.end, error, True)
+    search = _Search(file, limit)
+    following = search.next(position + 1)
+    if error is not None:
+        return Damage(position, following or limit, error, False)
+    ends_there = head is not None and search.is_whole(head._replace(size=limit - position))
+    if grows and search.is_sure_of_none and not ends_there:
+        return Tail(position, limit - position, False)
+    what = "the batch" if head is None else f"a batch of {head.size:,} bytes"
+    if following is not None:
+        why = f"would go beyond byte {limit}, but another batch starts at byte {following}"
+    elif ends_there:
+        why = f"would go beyond byte {limit}, but its checksum is right for the bytes before that"
+    elif grows:
+        why = f"would go beyond byte {limit}, but there are whole batches before that"
+    else:
+        why = f"goes beyond byte {limit}, where it has to end; copy the file again"
+    magic = 2 if head is None else head.magic
+    return Damage(
+        position, following or limit, error_at(location, magic, FORMATS[magic].size_name, SIZE, f"{what} {why}"), False
+    )
+
+
+def _can_end(file: BinaryIO, head: Head, limit: int) -> bool:
+    """Decide whether to believe the length of a broken batch: a batch can start where it ends.
+
+    Then nothing is searched, since a file may have many broken batches.
+    """
+    return head.end == limit or (head.end < limit and head_at(file, head.end) is not None)
+
+
+class _Search:
+    """Looks for whole batches in the bytes of a segment."""
+
+    def __init__(self, file: BinaryIO, limit: int) -> None:
+        """Prepare it; batches end at `limit` or before it."""
+        self.file = file
+        self.limit = limit
+        self.is_sure_of_none = False
+        """True once nothing was found that might be a whole batch."""
+
+    def next(self, position: int) -> int | None:
+        """Find the first batch from a position on at which reading can go on; None if there is none.
+
+        Such a batch is whole, and where it ends the file does, too, or another head follows. So a batch within a value
+        of a record is passed over, since the rest of that record follows it.
+        """
+        self.is_sure_of_none = True
+        left = 4 * (self.limit - position) + _ALLOWANCE  # hostile heads could have checksums computed without end
+        for head in self._heads(position):
+            left -= head.size
+            if left < 0:
+                self.is_sure_of_none = False
+                return None
+            if not self.is_whole(head):
+                continue
+            self.is_sure_of_none = False
+            following = head_at(self.file, head.end) if head.end < self.limit else None
+            if head.end == self.limit or (following is not None and following.offset > head.last_offset):
+                return head.position
+        return None
+
+    def _heads(self, position: int) -> Iterator[Head]:
+        """Find what looks like a head of a batch that ends at the limit or before it."""
+        while position < self.limit:
+            self.file.seek(position)
+            chunk = self.file.read(min(_CHUNK + _OVERLAP, self.limit - position))
+            if not chunk:
+                return
+            at = 0 if chunk.strip(b"\0") else len(chunk)  # zeros are many where there are any
+            while (found := _HEAD_OF_BATCH.search(chunk, at)) is not None:
+                start = found.start()
+                if start >= _CHUNK:
+                    break
+                head = head_of(chunk[start : start + RECORDS], position + start)
+                if head is not None and head.end <= self.limit:
+                    yield head
+                at = start + 1
+            position += _CHUNK
+
+    def is_whole(self, head: Head) -> bool:
+        """Compare the checksum of a batch with its bytes."""
+        if not FORMATS[head.magic].smallest + SIZE_END <= head.size <= MAX_BATCH_SIZE:
+            return False
+        self.file.seek(head.position)
+        data = self.file.read(head.size)
+        at = FORMATS[head.magic].crc
+        checksum = crc32c if head.magic == 2 else crc32
+        return len(data) == head.size and checksum(data[at + 4 :]) == int.from_bytes(data[at : at + 4], "big")
+
+
+def _is_zeros(file: BinaryIO, start: int, end: int) -> bool:
+    """Look whether there is nothing but zeros between two positions."""
+    file.seek(start)
+    size = _FIRST_CHUNK
+    while start < end and (chunk := file.read(min(size, end - start))):
+        if chunk.strip(b"\0"):
+            return False
+        start += len(chunk)
+        size = _CHUNK
+    return True
