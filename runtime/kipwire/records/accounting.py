@@ -88,6 +88,14 @@ class Head(NamedTuple):
         """The position after the batch."""
         return self.position + self.size
 
+    def below(self, following: Head) -> Head:
+        """The same head with offsets that the next head of the log does not contradict."""
+        # The offset of an entry of magic 0 or 1 is its last one, and it may have several.
+        highest = (following.offset if following.magic == 2 else following.last_offset) - 1
+        if self.last_offset <= highest:
+            return self
+        return self._replace(offset=min(self.offset, highest), last_offset=highest)
+
 
 def head_at(file: BinaryIO, position: int) -> Head | None:
     """Read the head of the batch that starts there; None if it cannot be a batch."""
@@ -109,9 +117,10 @@ def head_of(data: bytes, position: int) -> Head | None:
 
 
 def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
-    """Yield the heads of the whole batches between two positions, by their lengths alone.
+    """Yield the heads of the whole batches between two positions, by their lengths alone: no checksum is looked at.
 
-    After bytes that are no batch it goes on where a whole batch starts again, so that damage hides nothing after it.
+    After bytes that are no batch it goes on where a whole batch starts again, so that damage hides nothing after it. The
+    offsets of a log ascend: where the next head contradicts a last offset, that is made to be below the next one.
 
     Args:
         file: a segment.
@@ -122,15 +131,29 @@ def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
         OSError: the file cannot be read.
     """
     position: int | None = start
+    before: Head | None = None
     while position is not None and position < end:
         head = head_at(file, position)
         if head is not None and head.end <= end:
-            yield head
+            if before is not None:
+                yield before.below(head)
+            before = head
             position = head.end
         elif _is_zeros(file, position, min(end, position + _CHUNK)):  # space taken in advance; a log is asked often
-            return
+            break
         else:
             position = _Search(file, end).next(position + 1)
+    if before is not None:
+        yield before
+
+
+def is_whole(file: BinaryIO, head: Head) -> bool:
+    """Compare the checksum of a batch with its bytes.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return _Search(file, head.end).is_whole(head)
 
 
 def account(

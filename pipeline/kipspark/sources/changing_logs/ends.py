@@ -10,7 +10,7 @@ from kipspark.errors import SourceError
 from kipspark.sources.paths import path_text
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import position_before
-from kipwire.records.accounting import Head, batch_heads, head_at
+from kipwire.records.accounting import Head, batch_heads, head_at, is_whole
 
 _AFTER_ALL = 2**63
 _MOST_TIMES = 20
@@ -81,4 +81,8 @@ def _scanned(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
     head = begin.last
     for found in batch_heads(file, begin.position, last.size):
         head = found
-    return None if head is None else End(last, head.end, head.last_offset + 1, head)
+    if head is None:
+        return None
+    # A stream goes on from this offset: a damaged one would let it pass over what is added next.
+    last_offset = head.last_offset if head == begin.last or is_whole(file, head) else head.offset
+    return End(last, head.end, last_offset + 1, head)

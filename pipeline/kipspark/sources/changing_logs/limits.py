@@ -8,6 +8,7 @@ from itertools import islice
 from kipspark.sources.changing_logs.ends import End
 from kipspark.sources.changing_logs.places import Place, heads_at, position_at
 from kipspark.sources.segments import Segment
+from kipwire.records.accounting import Head
 
 _LEAST_HEADS, _MOST_HEADS = 4, 4096
 """Heads that are read at once: no file stays open in between, since there may be more folders than files to open."""
@@ -57,27 +58,46 @@ class Unread:
 
     def _found(self) -> Iterator[tuple[int, int, Place | None]]:
         """The offset after each batch, its size, and where the next one starts."""
-        position, reached = self._position, self.offset
-        followers: list[Segment | None] = [*self._segments[1:], None]
-        for segment, follower in zip(self._segments, followers, strict=True):
-            end = self._end.position if follower is None else segment.size
-            count = _LEAST_HEADS
-            while True:
-                heads = heads_at(segment, position, end, count)
-                for head in heads:
-                    if head.offset >= self._until:
-                        return
-                    position = head.position + head.size
-                    if head.last_offset < reached:  # it was read from a segment that is just replacing this one
-                        continue
-                    reached = head.last_offset + 1
-                    yield reached, head.size, Place(segment.inode, reached, position, head)
-                if len(heads) < count:
-                    break
-                count = min(2 * count, _MOST_HEADS)
+        position, reached, size = self._position, self.offset, 0
+        last = self._segments[-1]
+        for segment in self._segments:
+            end = self._end.position if segment is last else segment.size
+            for head, following in _with_next(_heads_in(segment, position, end)):
+                if head.offset >= self._until:
+                    return
+                if head.last_offset < reached:  # it was read from a segment that is just replacing this one
+                    continue
+                size += head.size
+                if following is not None and following.last_offset <= head.last_offset:
+                    continue  # one of the two is damaged: no batch of the stream ends between them
+                reached = min(head.last_offset + 1, self._until)
+                yield reached, size, Place(segment.inode, reached, head.end, head)
+                size = 0
             position = 0
         if reached < self._until:
-            yield self._until, 0, None
+            yield self._until, size, None
+
+
+def _heads_in(segment: Segment, position: int, end: int) -> Iterator[Head]:
+    """Yield the heads from a position on; the file is closed in between."""
+    count = _LEAST_HEADS
+    while heads := heads_at(segment, position, end, count):
+        yield from heads
+        if len(heads) < count:
+            return
+        position = heads[-1].end
+        count = min(2 * count, _MOST_HEADS)
+
+
+def _with_next(heads: Iterator[Head]) -> Iterator[tuple[Head, Head | None]]:
+    """Yield each head with the one after it."""
+    before = next(heads, None)
+    for head in heads:
+        if before is not None:
+            yield before, head
+        before = head
+    if before is not None:
+        yield before, None
 
 
 def share_out(unread: Sequence[Unread], limit: int) -> None:

@@ -29,10 +29,10 @@ class Place(NamedTuple):
 
 
 def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> int:
-    """Find where the first batch starts that ends at an offset or after it; damage before it belongs to what precedes.
+    """Find where the last batch ends that has only offsets below one; what follows it is damage, or the next batch.
 
-    A stream ends a range there and begins the next one there, so each byte is read once. A single batch with a higher
-    offset, which a lower one follows, is such damage.
+    A stream ends a range there and begins the next one there. A higher offset never gives a lower position, whatever
+    damaged heads say, so its ranges leave out no byte.
 
     Args:
         segment: the segment.
@@ -45,13 +45,11 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
     for place in known:
         if (place.inode, place.offset) == (segment.inode, offset) and _is_there(segment, place):
             return place.position
-    position = position_before(segment, offset)
+    position = position_before(segment, offset - 1)  # a batch before the offset, so that no damage after it is missed
     while heads := heads_at(segment, position, segment.size, _MOST_HEADS):
-        for number, head in enumerate(heads, 1):
+        for head in heads:
             if head.last_offset >= offset:
-                after = heads[number : number + 1] or heads_at(segment, head.end, segment.size, 1)
-                if not after or after[0].last_offset >= offset:
-                    return head.position
+                return position
             position = head.end
     return position
 

@@ -1,0 +1,27 @@
+"""Every byte of a log is accounted for, whatever is damaged: a property of all readers, at all levels, modes and splits.
+
+`make fuzz-native` checks the same on many more logs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.support.damaged_logs import check, damage, written_log
+
+pytestmark = pytest.mark.same_without_kernel("it is about which bytes are read; codecs are tested with records")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_byte_of_a_damaged_log_is_a_row_an_error_or_the_tail_of_its_last_segment(
+    tmp_path: Path, seed: int
+) -> None:
+    for number in range(60):
+        chance = Random(f"{seed}/{number}")
+        log = written_log(chance, tmp_path / str(number))
+        damage(chance, log)
+        for _ in range(3):
+            check(chance, log)
