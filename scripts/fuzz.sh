@@ -18,6 +18,7 @@ TARGETS=(
     "threads fuzz_threads threads"
     "columns-bytes fuzz_columns bytes"
     "columns-ipc fuzz_columns ipc"
+    "logs fuzz_logs logs"
 )
 
 # Runs a target and writes its last line, with the target's own name, next to its log.

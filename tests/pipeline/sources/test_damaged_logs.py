@@ -1,4 +1,4 @@
-"""Every byte of a log is accounted for, whatever is damaged: a property of all readers, at all levels, modes and splits.
+"""Every byte of a log is accounted for, whatever is damaged: by all readers, at all levels, modes and splits.
 
 `make fuzz-native` checks the same on many more logs.
 """

@@ -20,6 +20,7 @@ from kipspark.sources.changing_logs.follower import Follower
 from kipspark.sources.frame_rows import FrameFilter
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
+from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.partition_files.kinds import KINDS
 from kipspark.sources.partition_files.reading import find_files
 from kipspark.sources.segments import find_segments
@@ -353,3 +354,17 @@ def test_a_stream_does_not_take_a_folder_that_cannot_be_listed_for_a_deleted_one
     forbid(monkeypatch, folder)
     with pytest.raises(ListingError, match="cannot be listed"):
         follower.latest(Reached({str(folder): 1}), None)
+
+
+def test_a_batch_that_expands_to_more_than_the_limit_is_read_where_it_may_be(tmp_path: Path) -> None:
+    data = write_batch([Record(offset=0, timestamp=1, value=bytes(70 << 20))], compression="gzip")
+    write(tmp_path / "t-0", data)
+
+    def sizes(**options: str) -> list[int]:
+        source = KafkaLogSource({"path": str(tmp_path), "columns": "value", **options})
+        reader = source.reader(source.schema())
+        return [len(row.as_buffer()) for task in reader.partitions() for rows in reader.read(task) for row in rows[0]]
+
+    with pytest.raises(DecodeError, match=r"67,108,864 bytes .*max_decompressed_size"):
+        sizes()
+    assert sizes(maxDecompressedSize=str(80 << 20)) == [70 << 20]
