@@ -92,7 +92,7 @@ def test_size_beyond_the_file_takes_no_memory(segment: Path, torn: int) -> None:
     lie = bytearray(BATCHES[1])
     lie[8:12] = (2**31 - 1).to_bytes(4, "big")
     segment.write_bytes(WHOLE + lie[: len(lie) - torn])
-    found = []
+    found: list[int] = []
     tracemalloc.start()
     try:
         with nullcontext() if torn else pytest.raises(DecodeError, match="but its checksum is right for the bytes bef"):
@@ -141,7 +141,7 @@ def test_a_length_beyond_the_end_hides_no_batch_after_it(segment: Path) -> None:
             data = bytearray(WHOLE)
             data[STARTS[broken] + 8 : STARTS[broken] + 12] = length.to_bytes(4, "big")
             segment.write_bytes(data)
-            found = []
+            found: list[int] = []
             with pytest.raises(DecodeError) as caught:
                 found.extend(batch.base_offset for batch in read_segment(segment))
             assert (found, caught.value.offset) == ([*range(broken)], STARTS[broken] + 8)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import KipwireError
@@ -87,9 +87,9 @@ def _written(chance: Random, offset: int) -> Written:
         Record(offset=one, timestamp=1_700_000_000_000 + one, value=chance.randbytes(chance.choice((0, 3, 40, 300))))
         for one in offsets
     ]
-    compression = chance.choice(("none", "none", "gzip"))
+    compression: Literal["none", "gzip"] = chance.choice(("none", "none", "gzip"))
     if chance.random() < 0.15:
-        magic = chance.choice((0, 1))
+        magic: Literal[0, 1] = chance.choice((0, 1))
         for record in records:
             record.key = b"%d" % record.offset  # no two entries are alike
             record.timestamp = record.timestamp if magic else -1
@@ -215,7 +215,8 @@ def _check_segments(chance: Random, log: Log) -> str:
             items = list(read_part(file, str(path), grows=may_grow(path)))
         broken = next((number for number, item in enumerate(items) if isinstance(item, Damage)), None)
         batches = read_segment(path)
-        found, raised = [], False
+        found: list[tuple[int, int]] = []
+        raised = False
         try:
             found.extend((batch.position, batch.size) for batch in batches)
         except KipwireError:
@@ -241,7 +242,7 @@ def _options(chance: Random) -> dict[str, str]:
 def _check_rows(chance: Random, log: Log) -> str:
     options = _options(chance)
     source = KafkaLogSource({"path": str(log.root), "mode": "PERMISSIVE", **options})
-    reader = source.reader(source.schema())
+    reader: Any = source.reader(source.schema())
     rows = [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
     found = _stretches(log, rows)
     _expect_all(log, found)
@@ -254,7 +255,7 @@ def _check_errors(chance: Random, log: Log) -> str:
     options = _options(chance)
     del options["includeTail"]
     source = KafkaLogSource({"path": str(log.root), **options})
-    reader = source.reader(source.schema())
+    reader: Any = source.reader(source.schema())
     try:
         rows = [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
     except KipwireError:

@@ -79,6 +79,7 @@ def items_of(split: Split, wanted: Wanted, start: int, *, check_crcs: bool) -> I
         SourceError: as `read_rows`.
     """
     segment = split.segment
+    first, end = split.offsets
     try:
         with open_file(segment.path, segment.storage) as file:
             for item in read_part(
@@ -91,13 +92,13 @@ def items_of(split: Split, wanted: Wanted, start: int, *, check_crcs: bool) -> I
                 max_decompressed_size=wanted.max_decompressed_size,
             ):
                 if isinstance(item, RecordBatch):
-                    elsewhere = _elsewhere(split, item)
-                    if elsewhere is None:
+                    last = item.last_offset
+                    if last >= first and (end is None or last < end):
                         yield item
                     elif wanted.permissive:
-                        yield Broken(item.position, elsewhere)
+                        yield Broken(item.position, _elsewhere(split, item))
                     else:
-                        raise SourceError(elsewhere)
+                        raise SourceError(_elsewhere(split, item))
                 elif isinstance(item, Tail):
                     if wanted.tail and item.size:
                         yield Broken(item.position, _words_of(item))
@@ -109,16 +110,12 @@ def items_of(split: Split, wanted: Wanted, start: int, *, check_crcs: bool) -> I
         raise unreadable(segment, error) from None
 
 
-def _elsewhere(split: Split, batch: RecordBatch) -> str | None:
-    """Say that a batch has offsets which its place in the log cannot have; None if it has not.
-
-    The checksum does not cover the offset. A damaged one would let bounds, or a stream, pass over its records.
-    """
-    (first, end), last = split.offsets, batch.last_offset
-    if last >= first and (end is None or last < end):
-        return None
+def _elsewhere(split: Split, batch: RecordBatch) -> str:
+    """Say that a batch has an offset which its place in the log cannot have."""
+    first, end = split.offsets
     there = f"from {first} on" if end is None else f"from {first} to {end - 1}"
-    return f"{split.segment.path}: the batch at byte {batch.position} ends at offset {last}; offsets there are {there}"
+    where = f"{split.segment.path}: the batch at byte {batch.position}"
+    return f"{where} ends at offset {batch.last_offset}; offsets there are {there}"
 
 
 def _words_of(tail: Tail) -> str:

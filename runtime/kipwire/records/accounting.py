@@ -119,8 +119,8 @@ def head_of(data: bytes, position: int) -> Head | None:
 def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
     """Yield the heads of the whole batches between two positions, by their lengths alone: no checksum is looked at.
 
-    After bytes that are no batch it goes on where a whole batch starts again, so that damage hides nothing after it. The
-    offsets of a log ascend: where the next head contradicts a last offset, that is made to be below the next one.
+    After bytes that are no batch it goes on where a whole batch starts again, so that damage hides nothing after it.
+    The offsets of a log ascend: where the next head contradicts a last offset, that is made to be below the next one.
 
     Args:
         file: a segment.
