@@ -372,8 +372,9 @@ def _expect_rows(
     for path, start, batch in log.intact():
         if waits_from is not None and batch.offsets[0] >= waits_from:
             continue
-        covered = [one for one in found[path] if one.start <= start < one.end]
-        if is_records and [one.kind for one in covered] == ["batch"] and covered[0].start == start:
+        # A batch that lost its last byte, a zero, may be whole with the first byte of the next one.
+        covered = [one for one in found[path] if one.start < start + len(batch.data) and start < one.end]
+        if is_records and Stretch(start, start + len(batch.data), "batch") in covered:
             assert counts[str(path), start] == len(batch.offsets), (path.name, start)
         elif is_records:
-            assert [one.kind for one in covered] == ["error"], (path.name, start, covered)
+            assert any(one.kind == "error" for one in covered), (path.name, start, covered)
