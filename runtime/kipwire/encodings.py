@@ -93,6 +93,19 @@ class IntegerCounts:
         bits = TYPES[self.type].bits
         return {f"{form}{bits}": self.size(f"{form}{bits}") for form in ("fixed", "packed", "upacked")}
 
+    def best(self, *, expect_negative: bool = False) -> str:
+        """The encoding of the type's own width under which all values together take the fewest bytes.
+
+        Fixed wins ties, as it is the simplest. Between the other two, upacked stays short for twice as many numbers and
+        packed for negative ones, so that the latter wins only where negative values are to be expected.
+
+        Args:
+            expect_negative: whether negative values are to be expected although there was none.
+        """
+        sizes, bits = self.sizes(), TYPES[self.type].bits
+        forms = ("fixed", "packed", "upacked") if self.negative or expect_negative else ("fixed", "upacked", "packed")
+        return min((f"{form}{bits}" for form in forms), key=lambda encoding: sizes[encoding])
+
     def size(self, encoding: str) -> int:
         """The bytes that all values take together under an encoding such as `upacked32`.
 

@@ -75,6 +75,19 @@ def tagged_parts(structs: StructFields) -> Iterator[TaggedPart]:
                 yield from _parts_inside(structs, part, seen)
 
 
+def kept_forms(structs: StructFields, released: Versions) -> dict[FieldSpec, FieldSpec]:
+    """The fields that some released version has tagged or in tagged data: no version gives them another form.
+
+    Args:
+        structs: the fields of each struct by its name, those of the message among them.
+        released: the versions that peers may have.
+
+    Returns:
+        the tagged field of each: itself, or the one in whose data it is.
+    """
+    return {part.field: part.owner for part in tagged_parts(structs) if not part.versions.intersect(released).is_empty}
+
+
 def _parts_inside(structs: StructFields, tagged: TaggedPart, seen: set[tuple[str, Versions]]) -> Iterator[TaggedPart]:
     waiting = [tagged]
     for part in waiting:  # which grows; a loop, since structs of a wrong spec may go in circles

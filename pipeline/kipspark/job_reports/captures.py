@@ -86,12 +86,15 @@ def encodings_report(spark: SparkSession, path: str | Path, ports: str = "") -> 
                 "Fields that would save most",
                 advice,
                 (sf.desc("saved"), "message", "path"),
-                hidden=("is_element", "negative"),
+                hidden=("is_element", "negative", "note"),
             ),
             Table("counts", "Messages", counted, (sf.desc("messages"), "message"), hidden=("counts",)),
         ),
         (Chart("Bytes saved by message", saved.select(sf.col("message").alias("name"), "saved"), charts.savings),),
-        ("saved: bytes saved compared with the fixed encoding of the type. For changes to specs: kipgen advise.",),
+        (
+            "saved: bytes saved compared with the fixed encoding of the type. For changes to specs: kipgen advise.",
+            "A tagged field keeps its form for ever (KIP-482), as do the fields in its data: nothing is saved there.",
+        ),
     )
 
 

@@ -1,18 +1,22 @@
 """What KIP-625's encodings would save on real traffic, counted over any volume.
 
 Rows of `kafka_frames` in. It counts like `kipgen advise`, with `kipwire.encodings`: first in each task, then all counts
-of a message together.
+of a message together. Which fields may have another encoding at all, the specs of Kafka's messages say.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from kipgen.commands.advise.savings import unchangeable
+from kipgen.reading.check import read_file
+from kipgen.resources import kafka_specs
 from kipspark.messages.selection import KAFKA
 from kipspark.spark.types import struct_type
 from kipwire import KipwireError, Message
@@ -45,6 +49,7 @@ ADVICE_SCHEMA = pa.schema(
         ("bytes_upacked", pa.int64()),
         ("best", pa.string()),
         ("saved", pa.int64()),
+        ("note", pa.string()),
     ]
 )
 """One row per field; docs/spark-jobs.md explains the columns."""
@@ -62,10 +67,19 @@ def counts(frames: DataFrame) -> DataFrame:
 def advice(counted: DataFrame) -> DataFrame:
     """What each field would take under each encoding of its width, and which takes least: rows of `ADVICE_SCHEMA`.
 
+    A tagged field keeps its form (KIP-482), and so do the fields in its data: of these the best is what they have.
+
     Args:
         counted: of `counts`.
     """
-    return counted.mapInArrow(advise, struct_type(ADVICE_SCHEMA))
+    # The specs are read here, since a worker may have the wheel as an archive, in which there are no files.
+    return counted.mapInArrow(partial(advise, reasons=_reasons()), struct_type(ADVICE_SCHEMA))
+
+
+def _reasons() -> dict[str, dict[str, str]]:
+    """Why fields keep their encodings: by message and path; others are not in it."""
+    specs = (read_file(file).spec for file in kafka_specs().rglob("*.json") if not file.name.endswith(".enum.json"))
+    return {spec.name: unchangeable(spec) for spec in specs if spec is not None}
 
 
 def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -102,11 +116,16 @@ def merge_counts(rows: pa.Table) -> pa.Table:
     return pa.Table.from_pylist([_row(name, total, sum(rows.column("not_decoded").to_pylist()))], COUNTS_SCHEMA)
 
 
-def advise(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `ADVICE_SCHEMA` from rows of `COUNTS_SCHEMA`."""
+def advise(batches: Iterable[pa.RecordBatch], reasons: Mapping[str, Mapping[str, str]]) -> Iterator[pa.RecordBatch]:
+    """Rows of `ADVICE_SCHEMA` from rows of `COUNTS_SCHEMA`.
+
+    Args:
+        batches: of counts.
+        reasons: by message and path, why a field keeps its encoding; of every message that has counts.
+    """
     for batch in batches:
         rows = [
-            {"message": name, "messages": messages, "path": path, **_advised(field)}
+            {"message": name, "messages": messages, "path": path, **_advised(field, reasons[name].get(path, ""))}
             for name, messages, text in zip(
                 *(batch.column(column).to_pylist() for column in ("message", "messages", "counts")), strict=True
             )
@@ -115,10 +134,10 @@ def advise(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pylist(rows, ADVICE_SCHEMA)
 
 
-def _advised(field: IntegerCounts) -> dict[str, object]:
+def _advised(field: IntegerCounts, reason: str) -> dict[str, object]:
     sizes = field.sizes()
-    now = next(iter(sizes.values()))  # fixed
-    best = min(sizes, key=lambda encoding: sizes[encoding])  # the first of equals, so fixed if nothing is saved
+    fixed = next(iter(sizes))
+    best = fixed if reason else field.best()
     return {
         "type": field.type,
         "is_element": field.is_element,
@@ -128,7 +147,8 @@ def _advised(field: IntegerCounts) -> dict[str, object]:
         "negative": field.negative,
         **{f"bytes_{encoding[:-2]}": size for encoding, size in sizes.items()},
         "best": best,
-        "saved": now - sizes[best],
+        "saved": sizes[fixed] - sizes[best],
+        "note": reason,
     }
 
 

@@ -276,6 +276,11 @@ def test_encodings_are_counted_as_in_one_process(frames: DataFrame) -> None:
     advice = {(row["message"], row["path"]): row for row in rows(encodings.advice(encodings.counts(frames)))}
     port = advice["MetadataResponse", "Brokers.Port"]
     assert port["saved"] == port["bytes_fixed"] - min(port["bytes_packed"], port["bytes_upacked"]) > 0
+    for path in ("ReplicaState.ReplicaId", "ReplicaState.ReplicaEpoch"):
+        tagged = advice["FetchRequest", path]  # tag 1
+        assert tagged["bytes_packed"] < tagged["bytes_fixed"]
+        assert (tagged["best"], tagged["saved"]) == (f"fixed{tagged['type'][3:]}", 0)
+        assert tagged["note"] == "part of the tagged field ReplicaState, which keeps its form (KIP-482)"
 
 
 def test_all_ways_of_reading_and_writing_agree_on_executors(spark: SparkSession) -> None:

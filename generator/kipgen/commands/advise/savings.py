@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from kipgen.language.spec import FieldSpec, MessageSpec
-from kipgen.language.tagged_forms import tagged_parts
+from kipgen.language.tagged_forms import kept_forms
 from kipgen.language.types import Encoding, encoding_property
 from kipgen.language.versions import Versions
 from kipwire.encodings import Counts, IntegerCounts
@@ -110,17 +110,13 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
         raise AdviceError(f"{spec.name} is retired: none of its versions is served, so it gets no new one")
     counted = dict(counts.fields)
     fields = []
-    settled = {
-        part.field: part.owner
-        for part in tagged_parts(spec.struct_fields)
-        if not part.versions.intersect(spec.valid_versions).is_empty
-    }
+    reasons = _reasons(spec)
     for field, paths in _integer_fields(spec).items():
         empty = IntegerCounts.of(field.type.element, (), is_element=field.type.is_array)
         found = [counted.pop(path, empty) for path, _ in paths]
         try:
             merged = reduce(IntegerCounts.merged, found, empty)
-            fields.append(_advise_field(spec, field, paths, merged, settled.get(field)))
+            fields.append(_advise_field(spec, field, paths, merged, reasons.get(field, "")))
         except ValueError as error:
             raise AdviceError(f"{spec.name}.{paths[0][0]} is {field.type} in the spec: {error}") from None
     if counted:
@@ -131,6 +127,30 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
         versions=dict(sorted(counts.versions.items())),
         fields=tuple(sorted(fields, key=lambda advice: -advice.saved)),
     )
+
+
+def unchangeable(spec: MessageSpec) -> dict[str, str]:
+    """The integer fields that no version to come can give another encoding, by their paths, each with the reason.
+
+    They are those to which `advise` gives this reason as a note, whatever the values are. A message of which no version
+    is served gets no new one, so all of its fields are.
+    """
+    integers = _integer_fields(spec)
+    reasons = dict.fromkeys(integers, "in no version to come") if spec.served_versions.is_empty else _reasons(spec)
+    return {path: reasons[field] for field, paths in integers.items() if field in reasons for path, _ in paths}
+
+
+def _reasons(spec: MessageSpec) -> dict[FieldSpec, str]:
+    """Why fields keep their encodings; others are not in it."""
+    next_version = spec.valid_versions.highest + 1
+    reasons = {}
+    for field, tagged in kept_forms(spec.struct_fields, spec.valid_versions).items():
+        what = "a tagged field" if tagged is field else f"part of the tagged field {tagged.name}"
+        reasons[field] = f"{what}, which keeps its form (KIP-482)"
+    for field, paths in _integer_fields(spec).items():
+        if not any(next_version in versions for _, versions in paths):
+            reasons[field] = f"not in version {next_version}, the next one"
+    return reasons
 
 
 _Paths = list[tuple[str, Versions]]
@@ -158,25 +178,20 @@ def _fields(
 
 
 def _advise_field(
-    spec: MessageSpec, field: FieldSpec, paths: _Paths, counts: IntegerCounts, tagged: FieldSpec | None
+    spec: MessageSpec, field: FieldSpec, paths: _Paths, counts: IntegerCounts, reason: str
 ) -> FieldAdvice:
-    """The advice for one field; `tagged` is the released tagged field that it is, or that it is a part of."""
+    """The advice for one field; `reason` says why it keeps its encodings, and is empty if it need not."""
     next_version = spec.valid_versions.highest + 1
     fixed = Encoding("fixed", field.type.bits)
     current = next((encoding for versions, encoding in field.encodings if next_version in versions), fixed)
     sizes = counts.sizes()
     fits = current.range[0] <= (counts.minimum or 0) and (counts.maximum or 0) <= current.range[1]
     current_size = counts.size(str(current)) if fits else sizes[str(fixed)]
-    best, note = current, ""
-    if not any(next_version in versions for _, versions in paths):
-        note = f"not in version {next_version}, the next one"
-    elif tagged is not None:
-        what = "a tagged field" if tagged is field else f"part of the tagged field {tagged.name}"
-        note = f"{what}, which keeps its form (KIP-482)"
-    elif not counts.count:
+    best, note = current, reason
+    if not reason and not counts.count:
         note = "the samples have no value of it"
-    else:
-        cheapest = _cheapest(field, counts, sizes)
+    elif not reason:
+        cheapest = ENCODINGS[counts.best(expect_negative=isinstance(field.default, int) and field.default < 0)]
         if not fits:
             note = f"{current}, which version {next_version} has so far, does not fit all values"
         if not fits or sizes[str(cheapest)] < current_size:
@@ -192,18 +207,6 @@ def _advise_field(
         encodings=_changed_from(field, fixed, next_version, best) if best != current else (),
         note=note,
     )
-
-
-def _cheapest(field: FieldSpec, counts: IntegerCounts, sizes: Mapping[str, int]) -> Encoding:
-    """The encoding that takes the fewest bytes.
-
-    Fixed wins ties, as it is the simplest. Between the other two, upacked stays short for twice as many numbers and
-    packed for negative ones, so that the latter wins only where negative values are to be expected.
-    """
-    bits = field.type.bits
-    negative = counts.negative or (isinstance(field.default, int) and field.default < 0)
-    forms = ("fixed", "packed", "upacked") if negative else ("fixed", "upacked", "packed")
-    return min((ENCODINGS[f"{form}{bits}"] for form in forms), key=lambda encoding: sizes[str(encoding)])
 
 
 def _changed_from(field: FieldSpec, fixed: Encoding, version: int, encoding: Encoding) -> EncodingMap:

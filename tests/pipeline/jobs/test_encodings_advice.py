@@ -1,0 +1,45 @@
+"""The job `encodings` proposes what `kipgen advise` proposes: nothing for a tagged field, whose form is for ever."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kipgen.commands.advise.savings import Advice, unchangeable
+from kipspark.jobs.encodings import COUNTS_SCHEMA, advise
+from kipwire.encodings import Counts
+from tests.support.subjects.small_values import FILES, small_values
+
+pytestmark = pytest.mark.same_without_kernel("values are counted from ranges of numbers, not from messages")
+
+
+def job_rows(counts: Counts, advice: Advice) -> list[dict[str, Any]]:
+    row = {"message": advice.spec.name, "messages": 1, "not_decoded": 0, "counts": json.dumps(counts.to_plain())}
+    reasons = {advice.spec.name: unchangeable(advice.spec)}
+    (batch,) = advise([pa.RecordBatch.from_pylist([row], COUNTS_SCHEMA)], reasons)
+    return batch.to_pylist()
+
+
+def test_fields_of_every_message_keep_their_encodings_where_advise_lets_them() -> None:
+    kept, changed = {}, 0
+    for file in FILES:
+        if (found := small_values(file)) is None:
+            continue
+        counts, advice, _ = found
+        advised = {path: field for field in advice.fields for path in field.paths}
+        for row in job_rows(counts, advice):
+            field, where = advised[row["path"]], f"{row['message']}.{row['path']}"
+            # Of two that save as much, advise also looks at the default; and it adds up the paths of a common struct.
+            assert field.sizes[row["best"]] == field.sizes[str(field.best)], where
+            assert (row["saved"] * len(field.paths), row["note"]) == (field.saved, field.note), where
+            changed += row["saved"] > 0
+            if row["note"]:
+                kept[where] = row["note"]
+    assert changed > 500
+    assert kept["FetchRequest.ReplicaState.ReplicaEpoch"] == (
+        "part of the tagged field ReplicaState, which keeps its form (KIP-482)"
+    )
+    assert kept["ApiVersionsResponse.FinalizedFeaturesEpoch"] == "a tagged field, which keeps its form (KIP-482)"
