@@ -204,8 +204,57 @@ def test_elements_of_arrays_are_packed_one_by_one(values: list[int]) -> None:
                 type(message).decode(data[:offset])
 
 
-def test_the_size_table_is_printed_beside_the_kips(capsys: pytest.CaptureFixture[str]) -> None:
-    report.show([encodings.kip_table(), encodings.our_table(encodings.rows(), rounds=1, seconds=0.0001)])
+KIPS_TABLE = """\
+fixed	3216	56,458	14,416	7,215	11,508
+variable (best case)	1170	65,226	14,713	7,667	10,155
+variable (worst case)	4026	81,328	14,755	21,400	17,681
+"""
+"""The table of the KIP: bytes, µs to serialize and to deserialize a Struct, and both again for a Buffer."""
+
+
+def test_the_table_of_the_kip_is_printed_whole() -> None:
+    table = encodings.kip_table()
+    assert table.header[3:] == (
+        "Struct Serialize µs",
+        "Struct Deserialize µs",
+        "Buffer Serialize µs",
+        "Buffer Deserialize µs",
+    )
+    lines = [line.split("\t") for line in KIPS_TABLE.splitlines()]
+    assert [(row[0], row[1].replace(",", ""), *row[3:]) for row in table.rows] == [tuple(line) for line in lines]
+    assert [row[2] for row in table.rows] == ["", "2.75 times smaller", "1.25 times larger"]
+
+
+def test_our_sizes_and_times_are_printed_beside_the_kips(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def samples(functions: dict[str, Any], rounds: int, seconds: float) -> dict[str, list[float]]:
+        """Each sample is as long as its number, and those of decoding ten times as long."""
+        tenfold = 1 if functions["fixed"].__name__ == "encode" else 10
+        return {name: [tenfold * number * 1e-6] * rounds for number, name in enumerate(functions, 1)}
+
+    monkeypatch.setattr(encodings, "interleaved", samples)
+    measured = encodings.rows()
+    times = encodings.measure(measured, rounds=3, seconds=1)
+    ours = encodings.our_table(measured, times)
+    assert {row[0]: row[3:] for row in ours.rows} == {
+        row.name: (f"{number:.1f}", f"{number:.2f}", f"{10 * number:.1f}", f"{number:.2f}")
+        for number, row in enumerate(measured, 1)
+    }
+    assert encodings.times_table(times).rows == (
+        ("fixed", "1.00", "1.00", "1.00", "1.00", "1.00", "1.00"),
+        ("variable (best case)", "1.16", "1.02", "1.06", "0.88", "3.00", "3.00"),
+        ("variable (worst case)", "1.44", "1.02", "2.97", "1.54", "7.00", "7.00"),
+    )
+    report.show([encodings.kip_table(), ours])
     shown = capsys.readouterr().out
-    for size in ("3,216", "1,170", "4,026", "3,471", "1,248", "4,280"):
-        assert size in shown
+    for text in ("3,216", "1,170", "4,026", "3,471", "1,248", "4,280", "56,458", "17,681"):
+        assert text in shown
+
+
+def test_every_function_that_is_timed_does_what_its_row_says() -> None:
+    times = encodings.measure(encodings.rows(), rounds=1, seconds=0.0001)
+    assert {row.name for row in encodings.rows()} == {*times}
+    for name, one in times.items():
+        assert min(one) > 0, name
+    assert (times["fixed"].encode_ratio, times["fixed"].decode_ratio) == (1, 1)
