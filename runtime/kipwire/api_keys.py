@@ -1,12 +1,30 @@
-"""The API keys that the rules of frames and connections depend on, in every package of messages."""
+"""The APIs of Kafka that the rules of frames and connections depend on.
+
+A package of another protocol may have any API key. So the exceptions to which header a message has are those of messages
+that have Kafka's key and Kafka's name for it.
+"""
 
 from __future__ import annotations
 
 PRODUCE_KEY = 0
 """The one API whose requests may go without an answer."""
 CONTROLLED_SHUTDOWN_KEY = 7
-"""The API by which a broker of a cluster with ZooKeeper said that it would stop; version 0 has the oldest header."""
+"""The API by which a broker of a cluster with ZooKeeper said that it would stop."""
 SASL_HANDSHAKE_KEY = 17
 """After whose version 0 tokens of SASL come without headers."""
 API_VERSIONS_KEY = 18
 """The API by which a client asks what a broker understands."""
+
+
+def is_api_versions_response(name: str, api_key: int | None) -> bool:
+    """Whether a message is Kafka's response to ApiVersions, which has the oldest header in all versions (KIP-511).
+
+    A client that receives it does not know yet which versions the broker understands. One that asked in a version that
+    the broker does not know is answered in version 0.
+    """
+    return (name, api_key) == ("ApiVersionsResponse", API_VERSIONS_KEY)
+
+
+def is_controlled_shutdown_request(name: str, api_key: int | None) -> bool:
+    """Whether a message is Kafka's request of ControlledShutdown, whose version 0 has a header without a client id."""
+    return (name, api_key) == ("ControlledShutdownRequest", CONTROLLED_SHUTDOWN_KEY)

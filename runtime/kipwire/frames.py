@@ -6,7 +6,7 @@ from struct import Struct as Packer
 from typing import Generic, NamedTuple, TypeVar
 
 from kipwire import frame_hints
-from kipwire.api_keys import API_VERSIONS_KEY
+from kipwire.api_keys import is_api_versions_response
 from kipwire.description.versions import in_version
 from kipwire.errors import (
     DecodeError,
@@ -113,7 +113,8 @@ def class_of_answer(asked: type[Message], frame: bytes, body_at: int) -> type[Me
 
 def may_answer_in_version_0(response: type[Message]) -> bool:
     """Whether a response of a higher version than 0 may be answered in version 0 (KIP-511)."""
-    return response.API_KEY == API_VERSIONS_KEY and response.TYPE == "response" and response.MIN_VERSION == 0
+    is_answer = response.TYPE == "response" and is_api_versions_response(response.NAME, response.API_KEY)
+    return is_answer and response.MIN_VERSION == 0
 
 
 def is_refused_version(frame: bytes, header: type[Message]) -> bool:

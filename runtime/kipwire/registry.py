@@ -349,10 +349,11 @@ class Registry:
             return self.response(api_key, version)
         except UnsupportedVersionError as error:
             from kipwire import frames
-            from kipwire.api_keys import API_VERSIONS_KEY
+            from kipwire.api_keys import is_api_versions_response
 
-            is_known = api_key in self._responses
-            if api_key == API_VERSIONS_KEY and is_known and 0 in self._responses[api_key].versions:
+            entry = self._responses.get(api_key)
+            is_known = entry is not None
+            if entry is not None and is_api_versions_response(entry.name, api_key) and 0 in entry.versions:
                 oldest = self.response(api_key, 0)
                 if frames.is_refused_version(frame, self._header_class("ResponseHeader", oldest)):
                     return oldest

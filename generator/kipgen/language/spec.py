@@ -8,7 +8,7 @@ from uuid import UUID
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.versions import Versions
 from kipgen.language.wire_form import WireForm
-from kipwire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
+from kipwire.api_keys import is_api_versions_response, is_controlled_shutdown_request
 
 MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
 
@@ -105,16 +105,13 @@ class MessageSpec:
 
     @property
     def has_oldest_header(self) -> bool:
-        """Whether all its versions have the oldest header (KIP-511).
-
-        A client that receives the response to ApiVersions does not know yet which versions the broker understands.
-        """
-        return self.type == "response" and self.api_key == API_VERSIONS_KEY
+        """Whether all its versions have the oldest header (KIP-511)."""
+        return self.type == "response" and is_api_versions_response(self.name, self.api_key)
 
     @property
     def begins_with_oldest_header(self) -> bool:
         """Whether its version 0, and no other, has the oldest header, which has no client id."""
-        return self.type == "request" and self.api_key == CONTROLLED_SHUTDOWN_KEY
+        return self.type == "request" and is_controlled_shutdown_request(self.name, self.api_key)
 
     @property
     def struct_fields(self) -> dict[str, tuple[FieldSpec, ...]]:

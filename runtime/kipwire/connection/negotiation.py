@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipwire.api_keys import API_VERSIONS_KEY
+from kipwire.api_keys import API_VERSIONS_KEY, is_api_versions_response
 from kipwire.conversion import build
 from kipwire.frames import UNSUPPORTED_VERSION
 
@@ -72,7 +72,7 @@ def versions_answer(
 
 
 def _ranges(answer: Message) -> dict[int, range]:
-    if (answer.TYPE, answer.API_KEY) != ("response", API_VERSIONS_KEY):
+    if answer.TYPE != "response" or not is_api_versions_response(answer.NAME, answer.API_KEY):
         raise TypeError(f"an ApiVersionsResponse says which versions there are, not {answer.NAME}")
     rows: Any = getattr(answer, "api_keys", ())
     return {row.api_key: range(row.min_version, row.max_version + 1) for row in rows}

@@ -176,9 +176,10 @@ def test_another_word_in_a_header_spec_needs_no_other_spec(
 
 
 @pytest.mark.parametrize(
-    ("name", "api_key", "headers"), [("ApiVersionsResponse", 900, (0, 1)), ("ProbeResponse", 18, (0, 0))]
+    ("name", "api_key", "headers"),
+    [("ApiVersionsResponse", 900, (0, 1)), ("ProbeResponse", 18, (0, 1)), ("ApiVersionsResponse", 18, (0, 0))],
 )
-def test_the_key_of_an_api_decides_whether_its_responses_keep_the_oldest_header(
+def test_responses_with_kafkas_name_and_key_of_api_versions_keep_the_oldest_header(
     name: str, api_key: int, headers: tuple[int, int], tmp_path: Path, package: Path
 ) -> None:
     for type_ in ("request", "response"):
@@ -200,15 +201,18 @@ def test_the_key_of_an_api_decides_whether_its_responses_keep_the_oldest_header(
         assert f"HEADER_VERSION: ClassVar[int] = {headers[version]}" in text
 
 
-def test_version_0_of_controlled_shutdown_has_the_header_without_a_client_id(tmp_path: Path, package: Path) -> None:
+@pytest.mark.parametrize(("name", "first"), [("ControlledShutdown", "0"), ("Stop", "1")])
+def test_version_0_of_controlled_shutdown_has_the_header_without_a_client_id(
+    name: str, first: str, tmp_path: Path, package: Path
+) -> None:
     specs = tmp_path / "own"
     specs.mkdir()
     for type_ in ("Request", "Response"):
         spec = {"type": type_.lower(), "apiKey": 7, "validVersions": "0-3", "flexibleVersions": "3+"}
-        (specs / f"Stop{type_}.json").write_text(json.dumps({"name": f"Stop{type_}", **spec}))
+        (specs / f"{name}{type_}.json").write_text(json.dumps({"name": f"{name}{type_}", **spec}))
 
     def header_versions() -> list[str]:
-        texts = [(package / f"stop_request/v{version}.py").read_text() for version in range(4)]
+        texts = [(package / f"{snake_case(name)}_request/v{version}.py").read_text() for version in range(4)]
         return [found[-1] if (found := re.findall(r"HEADER_VERSION.* = (\d)", text)) else "same" for text in texts]
 
     generate(specs, package)
@@ -216,8 +220,9 @@ def test_version_0_of_controlled_shutdown_has_the_header_without_a_client_id(tmp
     header = {"name": "RequestHeader", "type": "header", "validVersions": "0-2", "flexibleVersions": "2+"}
     (specs / "RequestHeader.json").write_text(json.dumps(header))
     registry = generate(specs, package).contents["__init__.py"]
-    assert 'Entry("StopRequest", "stop_request", "request", 7, 0, 3, 3, (0, 1, 2))' in registry
-    assert header_versions() == ["0", "1", "same", "2"]
+    versions = (0, 1, 2) if first == "0" else (1, 2)
+    assert f'Entry("{name}Request", "{snake_case(name)}_request", "request", 7, 0, 3, 3, {versions})' in registry
+    assert header_versions() == [first, "1" if first == "0" else "same", "same", "2"]
     assert generate(specs, package).is_up_to_date
 
 
