@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,12 +17,16 @@ from kipwire.records.kip_98 import (
     COMMIT,
     ControlMessage,
     SetHead,
+    find_message,
     find_set,
     read_head,
+    read_messages,
     read_set,
     reading,
+    single,
     write_set,
 )
+from tests.support.cost import cost_of
 from tests.support.hex_tables import octets
 from tests.support.subjects.batch_bytes import with_bytes
 
@@ -406,6 +411,142 @@ def test_what_is_not_a_set_is_not_written(name: str) -> None:
         write_set(messages, **values)
     assert (caught.value.message, caught.value.path) == ("MessageSet", path)
     assert reason in caught.value.reason
+
+
+# A message's own checksum
+
+
+@pytest.mark.parametrize("data", [SET, *COMPRESSED.values()])
+def test_the_checksum_of_each_message_is_given(data: bytes) -> None:
+    assert read_set(data).crcs == [0x0CB96360, 0xD485D0DB] == [zlib.crc32(FIRST[1:-4]), zlib.crc32(SECOND[1:-4])]
+
+
+def test_control_messages_have_checksums_too_and_writing_gives_them_again() -> None:
+    found = read_set(MARKERS)
+    assert found.crcs == [0xAFED40DF, 0x215BA5C2]
+    assert read_set(write_set(found.messages, base_offset=found.head.base_offset)).crcs == found.crcs
+    assert read_set(write_set([], base_offset=5, offset_delta=3)).crcs == []
+
+
+def test_a_wrong_checksum_that_is_ignored_is_given_as_it_is() -> None:
+    damaged = with_bytes(SET, 59, b"none")
+    assert read_set(damaged, check_crcs=False).crcs == [int.from_bytes(b"none", "big"), 0xD485D0DB]
+
+
+# One message at a time
+
+GAPS = write_set(
+    [Record(offset=at, timestamp=at, key=b"k" * at, value=b"v" * 200 * (at % 3)) for at in (3, 4, 130, 131, 20_000)],
+    base_offset=2,
+    offset_delta=20_005,
+)
+
+
+@pytest.mark.parametrize("data", [SET, MARKERS, GAPS, *COMPRESSED.values()])
+@pytest.mark.parametrize("wrapped", [bytes, bytearray, memoryview])
+def test_messages_one_at_a_time_are_those_of_the_set(data: bytes, wrapped: Callable[[bytes], Any]) -> None:
+    before = b"before"
+    buffer, messages = wrapped(before + data + b"after"), read_set(data).messages
+    assert list(read_messages(buffer, len(before))) == messages
+    known = {one.offset: one for one in messages}
+    head = read_head(data)
+    for offset in {*known, *range(head.base_offset - 2, head.base_offset + 9), head.last_offset, head.next_offset, -1}:
+        assert find_message(buffer, offset, len(before)) == known.get(offset), offset
+
+
+def at_once(data: bytes, check_crcs: bool) -> list[Any]:
+    return read_set(data, 1, check_crcs=check_crcs).messages
+
+
+def one_by_one(data: bytes, check_crcs: bool) -> list[Any]:
+    return list(read_messages(data, 1, check_crcs=check_crcs))
+
+
+def outcome(read: Callable[[bytes, bool], list[Any]], data: bytes, check_crcs: bool = True) -> Any:
+    """The messages of a set that follows a byte, or the error."""
+    try:
+        return read(b"x" + data, check_crcs)
+    except DecodeError as error:
+        return error.path, error.offset, error.reason
+
+
+TO_DAMAGE = {
+    "messages": SET,
+    "markers": MARKERS,
+    "cut short": plain_section(FIRST + SECOND[:-1]),
+    "a rest": plain_section(FIRST + b"\1\0"),
+}
+
+
+@pytest.mark.parametrize("check_crcs", [True, False])
+@pytest.mark.parametrize("name", TO_DAMAGE)
+def test_damaged_messages_have_the_same_errors_one_at_a_time(name: str, check_crcs: bool) -> None:
+    """Where there is one error. The header is compared with each message as it is read."""
+    data = TO_DAMAGE[name]
+    for bit in range(8 * 17, 8 * len(data)):
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        whole = with_crc(bytes(damaged))
+        expected, found = (outcome(read, whole, check_crcs) for read in (at_once, one_by_one))
+        if not isinstance(found, tuple) or not isinstance(expected, tuple):
+            assert found == expected, bit
+        elif found[0] not in ("offset_delta", "max_timestamp"):
+            # Of two errors, at once first one of a size: here that of the first message.
+            assert found == expected or found[0][:11] < expected[0][:11], bit
+
+
+def test_messages_of_a_compressed_set_have_the_same_errors_one_at_a_time() -> None:
+    for damaged in (with_bytes(COMPRESSED["snappy"], 50, b"\xff"), with_bytes(COMPRESSED["snappy"], 70, b"\xff")):
+        expected = outcome(at_once, with_crc(damaged))
+        assert isinstance(expected, tuple)
+        assert outcome(one_by_one, with_crc(damaged)) == expected
+    with pytest.raises(DecodeError, match="more than 32 bytes"):
+        find_message(COMPRESSED["gzip"], 5, max_decompressed_size=32)
+
+
+def test_what_follows_the_message_is_not_read_and_what_is_before_it_not_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoded = []
+
+    class Counting:
+        @staticmethod
+        def decode(data: bytes) -> Any:
+            decoded.append(len(data))
+            return reading.Messages.decode(data)
+
+    monkeypatch.setattr(single, "Messages", Counting)
+    messages = [Record(offset=at, value=bytes(at)) for at in range(50)]
+    data = write_set(messages)
+    broken = data[:47] + b"broken" + data[53:-40] + bytes(40)  # the first message and the last ones
+    assert find_message(broken, 30) == messages[30]
+    assert decoded == [len(write_set([messages[30]], base_offset=0)) - 45]
+    assert find_message(data, 50) is None
+    assert len(decoded) == 1
+    stream = read_messages(data)
+    assert [next(stream), next(stream)] == messages[:2]
+    assert len(decoded) == 3
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_the_first_messages_cost_the_same_in_a_long_set(codec: Any) -> None:
+    def costs(count: int) -> tuple[int, int, int]:
+        data = write_set([Record(offset=at, value=b"v" * 100) for at in range(count)], compression=codec)
+        return (
+            cost_of(lambda: find_message(data, 3)).steps,
+            cost_of(lambda: next(read_messages(data))).steps,
+            cost_of(lambda: find_message(data, count - 1)).steps,
+        )
+
+    short, long = costs(10), costs(2000)
+    assert short[:2] == long[:2]
+    per_skipped = (long[2] - short[2]) / 1990
+    assert per_skipped < 30, "a message that is passed over costs its two numbers"
+
+
+def test_finding_a_message_copies_no_other() -> None:
+    data = write_set([Record(offset=at, value=bytes(100_000)) for at in range(50)])
+    assert cost_of(lambda: find_message(data, 49)).memory < 500_000
 
 
 # The set of an offset

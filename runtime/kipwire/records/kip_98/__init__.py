@@ -6,6 +6,7 @@ What Kafka released with magic 2 is `kipwire.records.read_batches` and `write_ba
 from kipwire.records.kip_98.heads import find_set, read_head
 from kipwire.records.kip_98.model import ABORT, COMMIT, ControlMessage, DraftSet, SetHead
 from kipwire.records.kip_98.reading import read_set
+from kipwire.records.kip_98.single import find_message, read_messages
 from kipwire.records.kip_98.writing import write_set
 
 __all__ = [
@@ -14,8 +15,10 @@ __all__ = [
     "ControlMessage",
     "DraftSet",
     "SetHead",
+    "find_message",
     "find_set",
     "read_head",
+    "read_messages",
     "read_set",
     "write_set",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kipwire.producer_sequence import next_sequence
@@ -107,6 +107,9 @@ class DraftSet:
     head: SetHead
     messages: list[Record | ControlMessage]
     """What compaction has left, with their own offsets."""
+    crcs: list[int] = field(default_factory=list)
+    """The checksum of each of the messages as it stands in the bytes, for auditors. CRC-32 of the message from its
+    attributes to its checksum, so a message has the same one in every set that has it at the same offset delta."""
 
     @property
     def records(self) -> list[Record]:

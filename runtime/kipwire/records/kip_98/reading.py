@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -31,8 +31,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.records.kip_98.heads import Buffer
 
-_TIMESTAMP_END = 9
+TIMESTAMP_END = 9
 """Where the offset delta of a message starts, after its length."""
+CRC_SIZE = 4
 _SMALLEST = 14
 """Bytes that a message has at least after its length."""
 
@@ -52,15 +53,27 @@ class Decoded(NamedTuple):
 
     header: CompressedMessageSet
     found: list[Found]
-    section_size: int
-    """Bytes of the messages, decompressed."""
+    section: bytes
+    """The bytes of the messages, decompressed."""
 
     def error(self, path: str, offset: int, reason: str) -> DecodeError:
         """What is wrong with the messages; the offset is within them, that of the error within the set."""
-        if not self.header.compression_type:
-            return _error(path, MESSAGES + offset, reason)
-        where = f"(at byte {offset} of the {self.section_size} that they decompress to)"
-        return _error(path, MESSAGES, f"{reason} {where}")
+        return error_in(len(self.section), bool(self.header.compression_type), path, offset, reason)
+
+
+def error_in(size: int, is_compressed: bool, path: str, offset: int, reason: str) -> DecodeError:
+    """What is wrong with the messages of a set.
+
+    Args:
+        size: bytes of the messages, decompressed.
+        is_compressed: whether they are compressed in the set.
+        path: of the error.
+        offset: within the messages; the offset of the error is within the set.
+        reason: what is wrong.
+    """
+    if not is_compressed:
+        return _error(path, MESSAGES + offset, reason)
+    return _error(path, MESSAGES, f"{reason} (at byte {offset} of the {size} that they decompress to)")
 
 
 def read_set(
@@ -88,17 +101,29 @@ def read_set(
         DecodeError: the bytes there are not a set; the offset counts from the start of the buffer.
         MissingExtraError: the codec needs cramjam, which is not installed.
     """
-    head = read_head(data, position)
-    view = memoryview(data).cast("B")[position : position + head.size]
-    if len(view) < head.size:
-        reason = f"declares {head.size - SIZE_END} more bytes, but only {len(view) - SIZE_END} are left"
-        raise _error("length", position + SIZE, reason)
+    head, view = whole_set(data, position)
     limits = Limits(max_decompressed_size, max_items)
     try:
         decoded = read(bytes(view), check_crcs=check_crcs, limits=limits)
     except DecodeError as error:
         raise _error(error.path, position + error.offset, error.reason) from None
-    return DraftSet(head, [_message(one, head) for one in decoded.found])
+    crcs = [int.from_bytes(decoded.section[end - CRC_SIZE : end], "big") for _, end in bounds_of(decoded.section)]
+    return DraftSet(head, [message_of(one, head) for one in decoded.found], crcs)
+
+
+def whole_set(data: Buffer, position: int) -> tuple[SetHead, memoryview]:
+    """The header of the set that starts at a position, and all bytes of the set.
+
+    Raises:
+        DecodeError: the bytes there are not the header of a set, or not all of the set is there; the offset counts from
+            the start of the buffer.
+    """
+    head = read_head(data, position)
+    view = memoryview(data).cast("B")[position : position + head.size]
+    if len(view) < head.size:
+        reason = f"declares {head.size - SIZE_END} more bytes, but only {len(view) - SIZE_END} are left"
+        raise _error("length", position + SIZE, reason)
+    return head, view
 
 
 def read(data: bytes, *, check_crcs: bool, limits: Limits) -> Decoded:
@@ -117,27 +142,27 @@ def read(data: bytes, *, check_crcs: bool, limits: Limits) -> Decoded:
         raise _error("messages", MESSAGES, str(error)) from error
     if _has_more_messages(section, limits.items):
         raise _error("messages", MESSAGES, limits.too_many)
-    decoded = Decoded(header, [], len(section))
+    decoded = Decoded(header, [], section)
     try:
         decoded.found.extend(_messages(section, check_crcs=check_crcs))
     except DecodeError as error:
         raise decoded.error(error.path, error.offset, error.reason) from None
-    _expect_header(header, decoded.found)
+    expect_header(read_head(data), decoded.found)
     return decoded
 
 
-def _expect_header(header: CompressedMessageSet, found: list[Found]) -> None:
-    """Check what the header says of the messages.
+def expect_header(head: SetHead, found: Sequence[Found]) -> None:
+    """Check what the header says of messages of the set.
 
     Raises:
         DecodeError: the messages do not have it.
     """
     needed = max((one.message.offset_delta for one in found), default=-1) + 1
-    if reason := fault_of_delta(header.offset_delta, needed):
+    if reason := fault_of_delta(head.offset_delta, needed):
         raise _error("offset_delta", OFFSET_DELTA, reason)
-    latest = max((one.message.timestamp for one in found), default=header.max_timestamp)
-    if not header.timestamp_type and latest > header.max_timestamp:
-        reason = f"is {header.max_timestamp}, but a message of the set has {latest}"
+    latest = max((one.message.timestamp for one in found), default=head.max_timestamp)
+    if head.timestamp_type == "CreateTime" and latest > head.max_timestamp:
+        reason = f"is {head.max_timestamp}, but a message of the set has {latest}"
         raise _error("max_timestamp", MAX_TIMESTAMP, reason)
 
 
@@ -147,64 +172,70 @@ def _messages(section: bytes, *, check_crcs: bool) -> Iterator[Found]:
     Raises:
         DecodeError: one is broken; path and offset are within the section.
     """
-    bounds: list[_Bounds] = []
-    for number, message in enumerate(Messages.decode(section if check_crcs else _with_right_crcs(section)).messages):
+    bounds: list[Bounds] = []
+    for number, message in enumerate(Messages.decode(section if check_crcs else with_right_crcs(section)).messages):
         if message.offset_delta >= 0 and not message.is_control:
             yield Found(message, None, 0)
             continue
-        bounds = bounds or list(_bounds(section))
-        yield _checked(message, f"messages[{number}]", section, bounds[number].start)
+        bounds = bounds or list(bounds_of(section))
+        yield checked(message, f"messages[{number}]", section, bounds[number].start)
 
 
-class _Bounds(NamedTuple):
+class Bounds(NamedTuple):
     """The bytes of a message that its size counts."""
 
     start: int
     end: int
 
 
-def _bounds(section: bytes) -> Iterator[_Bounds]:
-    """The bounds of the messages, by their sizes alone; they end at a size that is wrong."""
-    pos = 0
+def bounds_of(data: bytes, pos: int = 0, end: int | None = None) -> Iterator[Bounds]:
+    """The bounds of the messages from a position on, by their sizes alone; they end at a size that is wrong.
+
+    Args:
+        data: what has the messages.
+        pos: where the first one starts, with its size.
+        end: where the last one ends; None for the end of the data.
+    """
+    end = len(data) if end is None else end
     try:
-        while pos < len(section):
-            size, start = _varint(section, pos)
+        while pos < end:
+            size, start = varint_at(data, pos)
             pos = start + size
-            if not _SMALLEST <= size <= len(section) - start:
+            if not _SMALLEST <= size <= end - start:
                 return
-            yield _Bounds(start, pos)
+            yield Bounds(start, pos)
     except (IndexError, Malformed):
         return
 
 
 def _has_more_messages(section: bytes, most: int) -> bool:
     """Whether the section has more messages than that, before any of them exists."""
-    return len(section) > most * _SMALLEST and next(islice(_bounds(section), most, None), None) is not None
+    return len(section) > most * _SMALLEST and next(islice(bounds_of(section), most, None), None) is not None
 
 
-def _with_right_crcs(section: bytes) -> bytes:
+def with_right_crcs(section: bytes) -> bytes:
     """The section with a checksum in each message that is right."""
     parts: list[bytes] = []
     done = 0
-    for start, end in _bounds(section):
-        parts += (section[done : end - 4], crc32(section[start : end - 4]).to_bytes(4, "big"))
+    for start, end in bounds_of(section):
+        parts += (section[done : end - CRC_SIZE], crc32(section[start : end - CRC_SIZE]).to_bytes(4, "big"))
         done = end
     return b"".join((*parts, section[done:]))
 
 
-def _checked(message: Message, path: str, section: bytes, start: int) -> Found:
+def checked(message: Message, path: str, section: bytes, start: int) -> Found:
     """A message that starts after its size, with the type of a control message.
 
     Raises:
         DecodeError: its offset delta is negative, or its key is not that of a control message.
     """
-    at = start + _TIMESTAMP_END
+    at = start + TIMESTAMP_END
     if message.offset_delta < 0:
         raise _error(f"{path}.offset_delta", at, f"is {message.offset_delta}; it counts from the set's first offset")
     assert message.key is not None, "a control message has one, or it was not decoded"
-    _, at = _varint(section, at)
+    _, at = varint_at(section, at)
     if message.value is not None:
-        _, at = _varint(section, at)
+        _, at = varint_at(section, at)
     try:
         return Found(message, ControlMessageKey.decode(message.key).control_message_type, at)
     except DecodeError as error:
@@ -212,12 +243,12 @@ def _checked(message: Message, path: str, section: bytes, start: int) -> Found:
         raise _error(f"{path}.key{inner}", at + error.offset, error.reason) from None
 
 
-def _varint(data: bytes, pos: int) -> tuple[int, int]:
+def varint_at(data: bytes, pos: int) -> tuple[int, int]:
     """An unsigned varint: (the number, position after it)."""
     return (data[pos], pos + 1) if data[pos] < 128 else read_varint(data, pos + 1, 31)
 
 
-def _message(found: Found, head: SetHead) -> Record | ControlMessage:
+def message_of(found: Found, head: SetHead) -> Record | ControlMessage:
     message, type_id, _ = found
     offset = head.base_offset + message.offset_delta
     # The draft lets the broker set timestamps in the header alone.
