@@ -8,6 +8,8 @@ import pytest
 
 from kipwire import DecodeError, EncodeError
 from kipwire.records import Record, read_batches, with_offsets, write_batch, write_message_set
+from kipwire.records.kip_82 import ProducerRecord, write_records
+from kipwire.records.kip_98 import read_set, write_set
 
 RECORDS = [Record(offset=5, timestamp=10, key=b"k", value=b"v"), Record(offset=7, timestamp=12, value=b"w")]
 BATCH = write_batch(RECORDS, producer_id=3, producer_epoch=1, base_sequence=0)
@@ -56,3 +58,55 @@ def test_an_offset_that_does_not_fit_is_refused(offset: Any) -> None:
     if offset is not None:
         with pytest.raises(EncodeError, match="partition_leader_epoch"):
             with_offsets(BATCH, 0, offset)
+
+
+# Formats that were only proposed have their checksum where a batch has the leader epoch.
+
+SET = write_set(RECORDS, producer_id=3)
+SETS = {
+    "a set": SET,
+    "a compressed set": write_set([Record(offset=0, timestamp=1, value=bytes(100))], compression="gzip"),
+    "append time": write_set(RECORDS, timestamp_type="LogAppendTime", is_transactional=True),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("epoch", [None, 0, 7])
+def test_a_set_of_the_kip_98_draft_is_not_taken_for_a_batch(name: str, epoch: int | None) -> None:
+    with pytest.raises(DecodeError, match="magic_2='kip-98 draft' moves") as caught:
+        with_offsets(SETS[name], 1000, epoch)
+    assert (caught.value.path, caught.value.offset) == ("partition_leader_epoch", 12)
+
+
+@pytest.mark.parametrize("epoch", [None, 7])
+def test_a_message_of_kip_82_is_not_taken_for_a_batch(epoch: int | None) -> None:
+    message = write_records([ProducerRecord(offset=0, timestamp=1, value=bytes(100))])
+    with pytest.raises(DecodeError, match="a message of KIP-82"):
+        with_offsets(message, 1000, epoch)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_set_of_the_kip_98_draft_is_moved_where_that_is_asked_for(name: str) -> None:
+    moved = with_offsets(SETS[name], 1000, magic_2="kip-98 draft")
+    before, after = read_set(SETS[name]), read_set(moved)
+    assert after.head.base_offset == 1000
+    assert [one.offset - 1000 for one in after.messages] == [
+        one.offset - before.head.base_offset for one in before.messages
+    ]
+    assert moved[8:] == SETS[name][8:]
+    with pytest.raises(EncodeError, match="has no leader epoch, but its checksum in that place"):
+        with_offsets(SETS[name], 1000, 7, magic_2="kip-98 draft")
+
+
+def test_only_formats_that_can_be_moved_are_named() -> None:
+    with pytest.raises(ValueError, match="'kip-82' is not a format whose batches are moved"):
+        with_offsets(SET, 0, magic_2="kip-82")  # type: ignore[arg-type]
+    with pytest.raises(DecodeError, match="a batch has 33 or more"):
+        with_offsets(SET[:8] + b"\0\0\0\x20" + SET[12:44], 0, magic_2="kip-98 draft")
+
+
+def test_batches_of_every_checksum_are_moved() -> None:
+    """Some begin with the same byte as the attributes of a set, and their epoch may be any number."""
+    for value in range(300):
+        batch = write_batch([Record(offset=0, value=value.to_bytes(2, "big"))], partition_leader_epoch=value)
+        assert with_offsets(batch, 0, value) == batch

@@ -378,3 +378,19 @@ def test_formats_with_magic_2_are_not_taken_for_each_other() -> None:
     for data, read in ((kafka, kip_82), (kafka, draft), (ENTRY, draft), (with_set_crcs(SET), kip_82)):
         with pytest.raises(DecodeError):
             read(data)
+
+
+PROPOSED = {"entry": ENTRY, "packed": PACKED, "set": with_set_crcs(SET), "gzip": a_set(*MESSAGES, codec="gzip")}
+
+
+@pytest.mark.parametrize("name", PROPOSED)
+@pytest.mark.parametrize("check_crcs", [True, False])
+@pytest.mark.parametrize("after", [b"", write_batch(SET_RECORDS), bytes(100)], ids=["alone", "batch", "zeros"])
+def test_what_was_only_proposed_is_read_only_where_it_is_asked_for(name: str, check_crcs: bool, after: bytes) -> None:
+    """So users of clients are not affected: what they read is as it was, and nothing is guessed."""
+    data = PROPOSED[name]
+    with pytest.raises(DecodeError):
+        [batch.records for batch in read_batches(data + after, check_crcs=check_crcs)]
+    for convert in (down_convert, up_convert):
+        with pytest.raises(DecodeError):
+            convert(data + after, 2 if convert is up_convert else 1)
