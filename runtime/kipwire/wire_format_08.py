@@ -7,11 +7,16 @@ the same order. So a response can only be checked, or understood, together with 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kipwire.errors import KipwireError
 from kipwire.messages import Message
 
+AcksMeaning = Literal["proposal", "comment", "answer"]
+"""What the numbers of required_acks mean: in the request's text, in a comment, or in the answer to that."""
+
+_ACKS: dict[str, tuple[int, int | None]] = {"proposal": (0, None), "comment": (-1, 0), "answer": (0, -1)}
+"""By meaning: the number for no acknowledgement, and the one for all replicas that are in sync."""
 _NAMES = {
     "ProduceRequest": ("", "AfterHello", "WithoutCorrelationId"),
     "ProduceResponse": ("", "AfterHello", "WithErrorFirst", "WithoutCorrelationId", "WithRequestId"),
@@ -101,6 +106,33 @@ def produce_results(request: Message, response: Message) -> list[ProduceResult]:
         ProduceResult(topic, partition, error, offset, acks)
         for (topic, partition), (error, offset, acks) in zip(_message_sets(request), rows, strict=True)
     ]
+
+
+def acks_to_wait_for(required_acks: int, in_sync: int, *, meaning: AcksMeaning = "answer") -> int:
+    """How many replicas must have the messages of a ProduceRequest before the broker answers; 0 is no answer.
+
+    The document gives the same number three meanings. In all of them a number above 0 is that of the replicas.
+
+    Args:
+        required_acks: of the request.
+        in_sync: how many replicas of the partition are in sync, the master among them.
+        meaning: "proposal": 0 is no acknowledgement, the lowest number. "comment": 0 is all replicas in sync, -1 is
+            no acknowledgement. "answer": 0 is no acknowledgement, -1 is all replicas in sync, as in Kafka 0.8.
+
+    Raises:
+        ValueError: the number has no meaning there, or `meaning` is another text.
+    """
+    if meaning not in _ACKS:
+        raise ValueError(f"{meaning!r} is no meaning of required_acks; give one of {', '.join(_ACKS)}")
+    none, all_in_sync = _ACKS[meaning]
+    if required_acks == none:
+        return 0
+    if required_acks == all_in_sync:
+        return in_sync
+    if required_acks < 1:
+        lowest = none if all_in_sync is None else min(none, all_in_sync)
+        raise ValueError(f"required_acks {required_acks} has no meaning in the {meaning}; give {lowest} or more")
+    return required_acks
 
 
 def _check_produced(request: Message, response: Message) -> None:

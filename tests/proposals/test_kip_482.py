@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+import kafka_messages
+import kipwire
 from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rules import Revisions
 from kipgen.reading.rules.examples import field_of, spec
-from kipwire import DecodeError, EncodeError, proposals
+from kipwire import DecodeError, EncodeError, native, proposals
+from kipwire.codec import wire
 from kipwire.proposals.foo_request import v9 as foo_request
 from kipwire.proposals.foo_response import v9 as foo_response
 from tests.support.places import ROOT
@@ -138,6 +141,21 @@ def test_a_compact_length_is_a_varint_of_the_length_plus_one(length: int, size: 
     is_written_and_read(letters[1](text="x" * length), size + "78" * length + "01" + rest)
     is_written_and_read(letters[1](blob=b"x" * length), "0101" + size + "78" * length + rest[2:])
     is_written_and_read(letters[1](numbers=[7] * length), "01" * 4 + size + "0007" * length + "0100")
+
+
+@pytest.mark.parametrize(
+    ("values", "saved"),
+    [
+        ({"text": "x"}, 14),
+        ({"text": "x" * 126, "blob": b"x" * 126, "numbers": [1] * 126}, 14),
+        ({"blob": bytes(127)}, 13),
+    ],
+)
+def test_small_lengths_save_the_bytes_that_the_document_counts(
+    values: dict[str, Any], saved: int, letters: dict[int, Any]
+) -> None:
+    """One for each of two strings, three for each of two byte buffers and two arrays; the tag section takes one."""
+    assert letters[0](**values).encoded_size() - (letters[1](**values).encoded_size() - 1) == saved
 
 
 def test_a_length_of_five_bytes_is_read_up_to_31_bits(letters: dict[int, Any]) -> None:
@@ -300,6 +318,17 @@ def test_tagged_versions_are_part_of_versions_which_may_be_left_out(tmp_path: Pa
     assert str(field.versions) == "3+"
 
 
+def test_what_is_on_disk_gets_a_field_without_a_new_version() -> None:
+    """A consumer offset with a tagged field that this reader does not know keeps it."""
+    cls = kafka_messages.message("OffsetCommitValue", 4)
+    data = cls.decode(kipwire.build(cls, {"offset": 7}).encode()).encode()
+    assert data.endswith(b"\0"), "the tag section is the last byte"
+    newer = data[:-1] + raw("01 63 02 0102")
+    message = cls.decode(newer)
+    assert message.unknown_tagged_fields == {99: b"\1\2"}
+    assert message.encode() == newer
+
+
 # Serialization.
 
 
@@ -322,6 +351,16 @@ def test_the_size_of_a_tagged_field_is_an_unsigned_varint(tags: dict[int, Any]) 
     is_written_and_read(tags[1](first="x" * 126), "00 01 01 00 7f 7f" + "78" * 126)
     is_written_and_read(tags[1](first="x" * 127), "00 01 01 00 8101 8001" + "78" * 127)
     is_written_and_read(tags[1](first="x" * 298), "00 01 01 00 ac02 ab02" + "78" * 298)
+    for wrong in (
+        "00 01 02 00 03 02 61 63 00",  # more than the field takes: the rest may belong to nobody
+        "00 01 01 00 01 02 61",  # less
+        "00 01 02 00 01 02 61 ac02 04 0000012c",
+        "00 01 02 00 02 02 61 ac02 03 0000012c",
+        "00 01 02 00 02 02 61 ac02 05 0000012c 00",
+    ):
+        for decode in (tags[1].decode, lambda data: native.PYTHON_METHODS["decode"](tags[1], data)):
+            with pytest.raises(DecodeError):
+                decode(raw(wrong))
 
 
 @pytest.mark.parametrize(
@@ -336,6 +375,12 @@ def test_an_unsigned_varint_has_groups_of_seven_bits_the_lowest_first(
     message = letters[1]()
     message.unknown_tagged_fields = {number: b""}
     is_written_and_read(message, f"01 01 01 01 01 01 01 {data} 00")
+
+
+def test_an_unsigned_varint_is_never_longer_than_a_signed_one_for_positive_numbers() -> None:
+    for number in {(1 << bits) + more for bits in range(31) for more in (-1, 0)}:
+        assert len(wire.write_varint(number)) <= len(wire.write_packed(number, 32)), number
+    assert (len(wire.write_varint(64)), len(wire.write_packed(64, 32))) == (1, 2)
 
 
 def test_a_negative_number_is_not_an_unsigned_varint(letters: dict[int, Any]) -> None:

@@ -270,6 +270,14 @@ def test_common_fields_of_a_response_say_which_request_it_answers() -> None:
     assert (first.global_error, first.correlation_id, first.version_id) == (-1, 7, 1)
 
 
+def test_a_client_without_an_id_gives_an_empty_one() -> None:
+    request = produce_v0.ProduceRequest(request_type_id=3)
+    assert request.client_id == ""
+    assert request.encode()[12:14] == b"\0\0"
+    with pytest.raises(EncodeError, match="client_id"):
+        produce_v0.ProduceRequest(request_type_id=3, client_id=None).encode()  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("acks", [-1, 0, 1, 127])
 def test_required_acks_has_one_byte_and_its_text_says_what_it_may_mean(acks: int) -> None:
     request = produce_v0.ProduceRequest(request_type_id=0, required_acks=acks)

@@ -13,7 +13,14 @@ from kipwire.proposals.produce_request import v0 as produce_v0
 from kipwire.proposals.produce_response import v0 as produced_v0
 from kipwire.proposals.produce_response import v1 as produced_v1
 from kipwire.proposals.produce_response import v2 as produced_v2
-from kipwire.wire_format_08 import ProduceResult, ResponseMismatchError, check_response, produce_results
+from kipwire.wire_format_08 import (
+    AcksMeaning,
+    ProduceResult,
+    ResponseMismatchError,
+    acks_to_wait_for,
+    check_response,
+    produce_results,
+)
 from tests.support.places import ROOT
 
 ASKED = [("a", [0, 2]), ("b", [1])]
@@ -229,3 +236,27 @@ def test_other_messages_of_these_names_are_refused() -> None:
         check_response(produce(), produce())
     with pytest.raises(TypeError, match="ProduceResponse v0 is not one of these messages; give a ProduceRequest or"):
         check_response(response, response)
+
+
+@pytest.mark.parametrize(
+    ("meaning", "numbers"),
+    [
+        ("proposal", {0: 0, 1: 1, 2: 2, 127: 127}),
+        ("comment", {-1: 0, 0: 5, 1: 1, 2: 2, 127: 127}),  # 0 is all replicas in sync, -1 no acknowledgement
+        ("answer", {-1: 5, 0: 0, 1: 1, 2: 2, 127: 127}),  # the other way round
+    ],
+)
+def test_required_acks_is_a_number_of_replicas_in_each_of_its_three_meanings(
+    meaning: AcksMeaning, numbers: dict[int, int]
+) -> None:
+    assert {number: acks_to_wait_for(number, 5, meaning=meaning) for number in numbers} == numbers
+    lowest = min(numbers)
+    for number in (lowest - 1, -128):
+        with pytest.raises(ValueError, match=f"no meaning in the {meaning}; give {lowest} or more"):
+            acks_to_wait_for(number, 5, meaning=meaning)
+
+
+def test_required_acks_means_what_kafka_released_unless_another_meaning_is_given() -> None:
+    assert [acks_to_wait_for(number, 3) for number in (-1, 0, 1)] == [3, 0, 1]
+    with pytest.raises(ValueError, match="'released' is no meaning of required_acks"):
+        acks_to_wait_for(0, 3, meaning="released")  # type: ignore[arg-type]

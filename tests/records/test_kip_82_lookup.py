@@ -23,6 +23,7 @@ from kipwire.records.kip_82 import (
     write_records,
 )
 from kipwire.testing import damaged
+from tests.support.cost import cost_of
 from tests.support.hex_tables import octets
 
 MESSAGE = octets("""
@@ -125,6 +126,20 @@ def test_nothing_after_the_header_is_read(wrong: str) -> None:
         assert headers_up_to(data, TRACE - 1) == {1: b"ab"}
     with pytest.raises(DecodeError):
         find_header(data, TRACE + 1)
+
+
+def test_a_lower_key_is_found_in_fewer_steps_whatever_follows_it() -> None:
+    def steps(key: int, count: int) -> int:
+        headers = [Header(key=one, value=b"0123456789") for one in range(count)]
+        data = MessageAndOffset(headers=headers, value=b"v" * count).encode()
+        assert find_header(data, key) == b"0123456789"
+        return cost_of(lambda: find_header(data, key)).steps
+
+    assert steps(0, 10) == steps(0, 1000)
+    assert steps(7, 10) == steps(7, 1000)
+    each = [steps(key, 1000) for key in (0, 1, 2, 10, 999)]
+    assert each == sorted(each)
+    assert each[-1] - each[0] == 999 * (each[1] - each[0]), "as many for each header before it"
 
 
 def test_what_is_not_checked() -> None:

@@ -193,6 +193,14 @@ def test_control_messages_have_the_drafts_numbers() -> None:
     assert (COMMIT, ABORT, ControlMessage(offset=0, type_id=2).type) == (0, 1, "UNKNOWN")
 
 
+@given(type_id=st.integers(-(2**15), 2**15 - 1), value=st.none() | st.binary(max_size=200))
+def test_the_value_of_a_control_message_of_any_type_is_left_to_its_schema(type_id: int, value: bytes | None) -> None:
+    given = ControlMessage(offset=3, type_id=type_id, timestamp=1, value=value)
+    found = read_set(write_set([given])).messages
+    assert found == [given]
+    assert type(found[0].value) is type(value)
+
+
 def test_control_messages_and_others_may_be_in_one_set() -> None:
     mixed: list[Any] = [RECORDS[0], ControlMessage(offset=6, type_id=COMMIT)]
     found = read_set(write_set(mixed))
@@ -431,6 +439,16 @@ def test_control_messages_have_checksums_too_and_writing_gives_them_again() -> N
 def test_a_wrong_checksum_that_is_ignored_is_given_as_it_is() -> None:
     damaged = with_bytes(SET, 59, b"none")
     assert read_set(damaged, check_crcs=False).crcs == [int.from_bytes(b"none", "big"), 0xD485D0DB]
+
+
+def test_a_message_is_checked_by_its_own_checksum_where_that_of_the_set_is_lost() -> None:
+    """As an auditor does who has kept only a part of the set."""
+    damaged = with_bytes(with_bytes(SET, 12, b"lost"), 58, b"V")  # the first message has another value
+    with pytest.raises(DecodeError, match=r"messages\[0\]\.crc"):
+        find_message(damaged, 5)
+    assert find_message(damaged, 7) == RECORDS[1]
+    changed_record = find_message(damaged, 5, check_crcs=False)
+    assert changed_record == Record(offset=5, timestamp=1, key=b"k", value=b"V")
 
 
 # One message at a time
