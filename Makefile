@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated test test-pure test-maven fuzz-build fuzz-native lint types mypy pyright \
+.PHONY: help setup native generate check-generated check-compat test test-pure test-maven fuzz-build fuzz-native lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-projection bench-proxy \
 	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
@@ -38,6 +38,9 @@ generate: setup  ## Generate the classes from the specs; only what changed
 check-generated: setup  ## Fail if the generated classes are not what the specs say; generates all of them again to compare
 	$(BIN)/kipgen check --strict
 	$(BIN)/kipgen generate --check
+
+check-compat: setup  ## Fail if the specs break peers of the latest release, or of the commit that this work starts from
+	@KIPGEN=$(BIN)/kipgen bash scripts/compat.sh
 
 test: setup  ## Run the tests, on all cores; with the compiled kernel where it is built
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest

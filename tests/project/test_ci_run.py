@@ -14,7 +14,7 @@ from tests.support.places import ROOT
 pytestmark = pytest.mark.same_without_kernel("no message is read")
 
 BESIDE = ["test-broker", "test-maven", "test-cluster", "test-spark-releases"]
-CHECKS = "--jobs=2 --output-sync mypy pyright check-generated lint fuzz-build"
+CHECKS = "--jobs=2 --output-sync mypy pyright check-generated check-compat lint fuzz-build"
 IN_ORDER = ["setup", CHECKS, "test", "test-pure", "fuzz-native"]
 
 MAKE = """#!/usr/bin/env bash
