@@ -320,7 +320,7 @@ def test_tagged_versions_are_part_of_versions_which_may_be_left_out(tmp_path: Pa
 
 def test_what_is_on_disk_gets_a_field_without_a_new_version() -> None:
     """A consumer offset with a tagged field that this reader does not know keeps it."""
-    cls = kafka_messages.message("OffsetCommitValue", 4)
+    cls: Any = kafka_messages.message("OffsetCommitValue", 4)
     data = cls.decode(kipwire.build(cls, {"offset": 7}).encode()).encode()
     assert data.endswith(b"\0"), "the tag section is the last byte"
     newer = data[:-1] + raw("01 63 02 0102")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kipwire import DecodeError, EncodeError
+from kipwire.proposals.messages.v2 import Messages
 from kipwire.records import Loss, Record, down_convert, read_batches, write_message_set
 from kipwire.records.kip_98 import (
     ABORT,
@@ -531,7 +532,7 @@ def test_what_follows_the_message_is_not_read_and_what_is_before_it_not_decoded(
         @staticmethod
         def decode(data: bytes) -> Any:
             decoded.append(len(data))
-            return reading.Messages.decode(data)
+            return Messages.decode(data)
 
     monkeypatch.setattr(single, "Messages", Counting)
     messages = [Record(offset=at, value=bytes(at)) for at in range(50)]

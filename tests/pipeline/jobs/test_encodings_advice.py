@@ -20,7 +20,8 @@ def job_rows(counts: Counts, advice: Advice) -> list[dict[str, Any]]:
     row = {"message": advice.spec.name, "messages": 1, "not_decoded": 0, "counts": json.dumps(counts.to_plain())}
     reasons = {advice.spec.name: unchangeable(advice.spec)}
     (batch,) = advise([pa.RecordBatch.from_pylist([row], COUNTS_SCHEMA)], reasons)
-    return batch.to_pylist()
+    found: list[dict[str, Any]] = batch.to_pylist()
+    return found
 
 
 def test_fields_of_every_message_keep_their_encodings_where_advise_lets_them() -> None:

@@ -44,7 +44,9 @@ def fields_of(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     return _fields(document, document.get("fields", []))
 
 
-def _fields(document: dict[str, Any], fields: list[dict[str, Any]], outer: str = "") -> Any:
+def _fields(
+    document: dict[str, Any], fields: list[dict[str, Any]], outer: str = ""
+) -> Iterator[tuple[str, dict[str, Any]]]:
     common = {struct["name"]: struct["fields"] for struct in document.get("commonStructs", [])}
     for field in fields:
         yield outer + field["name"], field
