@@ -9,13 +9,20 @@ from struct import Struct
 from kipwire.packets.conversation import REQUEST, RESPONSE, Conversation, Found
 from kipwire.packets.framing import Frame, Framer, Skipped
 from kipwire.packets.headers import ACK, FIN, RST, SYN, Segment, address, port
-from kipwire.packets.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, begins_request
+from kipwire.packets.requests import (
+    SMALLEST_REQUEST,
+    SMALLEST_RESPONSE,
+    begins_request,
+    opens_with_request,
+    why_no_request,
+)
 from kipwire.packets.streams import Piece, Stream
 from kipwire.tools.words import counted
 
 _MODULUS = 2**32
-_FIRST_BYTES = 8
-"""The number of bytes kept from the start of each side, to show what it is if it is not Kafka."""
+_FIRST_BYTES = 64
+"""The number of bytes kept from the start of each side, to say why it is not Kafka."""
+_SHOWN_BYTES = 8
 _TLS_RECORDS = range(20, 24)
 _TLS_MAJOR = 3
 
@@ -33,6 +40,8 @@ class _Side:
     """Bytes of its stream that the capture has."""
     lost: int = 0
     """Those that it does not have."""
+    is_from_start: bool = False
+    """Whether the first of these bytes is the first one of the connection."""
     first: bytes = b""
     end: int | None = None
     """The sequence number after its last byte; None until it says that it sends no more."""
@@ -154,6 +163,8 @@ class Connection:
             other.stream.start(segment.acknowledged)
         if self._client is None:
             self._decide(other if answers else side)
+        for one in self._both:
+            one.is_from_start = one.is_from_start or not one.captured
         broker = self._broker()
         # The first bytes of a broker answer the first request, so its frames start where its stream does.
         broker.framer.in_step = broker.framer.in_step or not broker.captured
@@ -169,7 +180,12 @@ class Connection:
             size, correlation_id = _SIZE_AND_CORRELATION_ID.unpack_from(data)
             return size >= SMALLEST_RESPONSE and conversation.is_open(correlation_id)
 
+        def begins(data: bytes) -> bool | None:
+            is_first = client.is_from_start and not client.lost and len(data) == client.captured
+            return opens_with_request(data) if is_first else begins_request(data)
+
         broker.framer.expect(SMALLEST_RESPONSE, begins_response)
+        client.framer.expect(SMALLEST_REQUEST, begins)
         self._conversation = conversation
 
     def _broker(self) -> _Side:
@@ -227,7 +243,11 @@ class Connection:
         if any(len(first) > 1 and first[0] in _TLS_RECORDS and first[1] == _TLS_MAJOR for first in firsts):
             what = "TLS, which cannot be read"
         elif firsts:
-            what = "no Kafka request found; it starts with " + " and ".join(first.hex(" ") for first in firsts)
+            starts = " and ".join(first[:_SHOWN_BYTES].hex(" ") for first in firsts)
+            # If it is not known which side is the client, none of both is one.
+            of_client = [self._client.first] if self._client else firsts if len(firsts) == len(sides) else []
+            reason = next((why for first in of_client if (why := why_no_request(first)) is not None), None)
+            what = f"no Kafka request found; it starts with {starts}" + (f": {reason}" if reason else "")
         else:
             what = "none of its content was captured"
         amounts = " and ".join(
