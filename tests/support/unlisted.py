@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ import pytest
 
 def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """Let nobody list a folder, whatever its permissions are."""
-    scandir = os.scandir
+    for name in ("scandir", "listdir"):
+        monkeypatch.setattr(os, name, _forbidden(getattr(os, name), folder))
 
+
+def _forbidden(function: Callable[[Any], Any], folder: Path) -> Callable[[Any], Any]:
     def forbidden(path: Any) -> Any:
         if Path(path) == folder:
             raise PermissionError(13, "Permission denied", str(path))
-        return scandir(path)
+        return function(path)
 
-    monkeypatch.setattr(os, "scandir", forbidden)
+    return forbidden

@@ -24,6 +24,7 @@ from kipspark.commands.options import (
     port_numbers,
 )
 from kipspark.commands.running import run
+from kipspark.files.roots import Roots
 from kipspark.job_reports.captures import encodings_report, traffic_report
 from kipspark.report.formats import Format
 from kipspark.report.report import Report
@@ -32,7 +33,7 @@ from kipwire.tools.terminal import OUT
 from kipwire.tools.words import counted
 
 
-def _of_captures(report: Callable[[SparkSession, str, str], Report]) -> Callable[..., None]:
+def _of_captures(report: Callable[[SparkSession, Roots, str], Report]) -> Callable[..., None]:
     """A command that runs a job on captures."""
 
     def command(
@@ -45,7 +46,15 @@ def _of_captures(report: Callable[[SparkSession, str, str], Report]) -> Callable
         remote: Remote = None,
     ) -> None:
         found = captures(path, ports, remote)
-        run(lambda spark: report(spark, found, ports), out, html, master, remote, data=found, table_format=table_format)
+        run(
+            lambda spark: report(spark, found.paths, ports),
+            out,
+            html,
+            master,
+            remote,
+            size=found.size,
+            table_format=table_format,
+        )
 
     return command
 
@@ -58,9 +67,11 @@ app.command("traffic", help="Clients, APIs, versions, sizes, latencies and error
 @app.command()
 def extract(
     path: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            help="A tcpdump file (pcap, pcapng), or a folder of such files, or its URL.", metavar="PATH", parser=place
+            help="tcpdump files (pcap, pcapng) of one capture, or their folder, or its URL.",
+            metavar="PATH",
+            parser=place,
         ),
     ],
     out: Annotated[

@@ -8,17 +8,16 @@ from typing import Annotated
 import typer
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, TableFormat, folders_of_brokers
+from kipspark.commands.options import Html, LogFolders, Master, Out, Remote, TableFormat, folders_of_brokers
 from kipspark.commands.running import run
 from kipspark.job_reports.compaction import check_topics, compaction_report
 from kipspark.report.formats import Format
 from kipspark.sources.options import listed
-from kipspark.sources.segments import find_segments
 
 
 @app.command()
 def compaction(
-    path: LogFolder = None,
+    path: LogFolders = None,
     topics: Annotated[
         str,
         typer.Option(
@@ -35,14 +34,14 @@ def compaction(
     """How much of compacted topics is dead, by partition and segment, from log folders."""
     found = folders_of_brokers(path, remote)
     wanted = listed(topics)
-    if remote is None:
-        check_topics(found, wanted, {segment.topic for segment in find_segments(found)})
+    if found.segments is not None:
+        check_topics(found.paths, wanted, {segment.topic for segment in found.segments})
     run(
-        partial(compaction_report, path=found, wanted=wanted),
+        partial(compaction_report, roots=found.paths, wanted=wanted),
         out,
         html,
         master,
         remote,
-        data=found,
+        size=found.size(wanted),
         table_format=table_format,
     )

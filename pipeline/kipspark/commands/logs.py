@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from pyspark.sql import SparkSession
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, TableFormat, folders_of_brokers, logs
+from kipspark.commands.options import (
+    Html,
+    LogFolders,
+    Logs,
+    Master,
+    Out,
+    Remote,
+    TableFormat,
+    folders_of_brokers,
+    logs,
+)
 from kipspark.commands.running import run
+from kipspark.files.roots import Roots
 from kipspark.job_reports.share import share_report
 from kipspark.job_reports.tiered import tiered_report
 from kipspark.job_reports.transactions import transactions_report
+from kipspark.jobs import tiered
 from kipspark.report.formats import Format
 from kipspark.report.report import Report
 
 
 def _of_logs(
-    report: Callable[[SparkSession, str], Report], checked: Callable[[str | None, str | None], str]
+    report: Callable[[SparkSession, Roots], Report],
+    checked: Callable[[list[str] | None, str | None], Logs],
+    topics: Collection[str] = (),
 ) -> Callable[..., None]:
-    """A command that runs a job on log folders, after `checked` has looked at them."""
+    """A command that runs a job on these topics of log folders, or on all, after `checked` has looked at them."""
 
     def command(
-        path: LogFolder = None,
+        path: LogFolders = None,
         out: Out = None,
         table_format: TableFormat = Format.PARQUET,
         html: Html = None,
@@ -30,7 +44,15 @@ def _of_logs(
         remote: Remote = None,
     ) -> None:
         found = checked(path, remote)
-        run(lambda spark: report(spark, found), out, html, master, remote, data=found, table_format=table_format)
+        run(
+            lambda spark: report(spark, found.paths),
+            out,
+            html,
+            master,
+            remote,
+            size=found.size(topics),
+            table_format=table_format,
+        )
 
     return command
 
@@ -42,5 +64,5 @@ app.command(
     "share", help="Where share groups are, and what was delivered after their start offsets, from log folders."
 )(_of_logs(share_report, logs))
 app.command("tiered", help="Segments and partitions in tiered storage, from log folders.")(
-    _of_logs(tiered_report, logs)
+    _of_logs(tiered_report, logs, [tiered.TOPIC])
 )

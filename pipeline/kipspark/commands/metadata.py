@@ -8,17 +8,17 @@ from typing import Annotated
 import typer
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, TableFormat, logs
+from kipspark.commands.options import Html, LogFolders, Master, Out, Remote, TableFormat, logs
 from kipspark.commands.running import run
 from kipspark.errors import JobError
-from kipspark.job_reports.metadata import metadata_report
+from kipspark.job_reports.metadata import metadata_report, nothing_of
 from kipspark.jobs.metadata import TOPIC
 from kipspark.report.formats import Format
 
 
 @app.command()
 def metadata(
-    path: LogFolder = None,
+    path: LogFolders = None,
     at: Annotated[
         str | None, typer.Option(help="Time in UTC, such as '2026-11-21 08:00:50'; by default the end.")
     ] = None,
@@ -30,9 +30,11 @@ def metadata(
 ) -> None:
     """Topics, partitions, leaders and configuration of a cluster at a point in time, from its metadata log."""
     time = None if at is None else _time(at)
-    found = logs(path, remote, TOPIC)
-    report = lambda spark: metadata_report(spark, found, time)  # noqa: E731
-    run(report, out, html, master, remote, data=found, table_format=table_format)
+    found = logs(path, remote)
+    if found.segments is not None and TOPIC not in {segment.topic for segment in found.segments}:
+        raise nothing_of(found.paths)
+    report = lambda spark: metadata_report(spark, found.paths, time)  # noqa: E731
+    run(report, out, html, master, remote, size=found.size([TOPIC]), table_format=table_format)
 
 
 def _time(text: str) -> datetime:

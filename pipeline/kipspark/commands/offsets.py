@@ -11,10 +11,10 @@ import typer
 from pyspark.sql import DataFrame, SparkSession
 
 from kipspark.commands.app import app
-from kipspark.commands.options import Html, LogFolder, Master, Out, Remote, TableFormat, folder_here, logs
+from kipspark.commands.options import Html, LogFolders, Master, Out, Remote, TableFormat, folder_here, logs
 from kipspark.commands.running import ReportOf, run
 from kipspark.errors import JobError
-from kipspark.files.access import check_is_here
+from kipspark.files.access import check_are_here
 from kipspark.job_reports import offsets as reports
 from kipspark.report.formats import Format
 from kipspark.report.outputs import check_folder
@@ -27,7 +27,7 @@ CommitsOf = Callable[[SparkSession], DataFrame]
 
 @app.command()
 def offsets(
-    path: LogFolder = None,
+    path: LogFolders = None,
     bootstrap_servers: Annotated[
         str | None, typer.Option(help="Brokers such as localhost:9092, to read present offsets from instead of a PATH.")
     ] = None,
@@ -59,19 +59,19 @@ def offsets(
     remote: Remote = None,
 ) -> None:
     """Commits, lag and members of consumer groups: over time from log folders, or at present from brokers."""
-    if path is not None and bootstrap_servers is not None:
+    if path and bootstrap_servers is not None:
         raise JobError("give either a PATH or --bootstrap-servers, not both")
     if command_config is not None and bootstrap_servers is None:
         raise JobError("--command-config needs --bootstrap-servers")
     jars = ""
-    folder = logs(path, remote) if bootstrap_servers is None else None
+    folders = logs(path, remote) if bootstrap_servers is None else None
     report_of: ReportOf
     commits_of: CommitsOf
     if not stream and (checkpoint is not None or every is not None):
         raise JobError("--checkpoint and --every need --stream")
-    if folder is not None:
-        report_of = partial(reports.offsets_report, path=folder, stalled_after=stalled_after)
-        commits_of = partial(reports.commits_of_folders, path=folder)
+    if folders is not None:
+        report_of = partial(reports.offsets_report, roots=folders.paths, stalled_after=stalled_after)
+        commits_of = partial(reports.commits_of_folders, roots=folders.paths)
     else:
         assert bootstrap_servers is not None
         options = client_options(command_config) if command_config else {}
@@ -87,8 +87,8 @@ def offsets(
     if stream:
         if out is None or checkpoint is None:
             raise JobError("--stream needs --out and --checkpoint")
-        if folder is not None:
-            check_is_here("--stream", folder)
+        if folders is not None:
+            check_are_here("--stream", folders.paths)
         if html is not None:
             raise JobError("--html does not go with --stream, which does not end in a report")
         if metrics is not None:
@@ -103,4 +103,5 @@ def offsets(
         finally:
             spark.stop()
         return
-    run(report_of, out, html, master, remote, jars, folder, table_format, metrics)
+    size = None if folders is None else folders.size()
+    run(report_of, out, html, master, remote, jars, size, table_format, metrics)

@@ -6,20 +6,20 @@ A start of Spark takes ten seconds and more. The paths of a Spark Connect server
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from kipspark import samples
 from kipspark.errors import JobError, SourceError
 from kipspark.files.stores import is_url
-from kipspark.job_reports.metadata import nothing_of
 from kipspark.report.formats import Format
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.options import Options
 from kipspark.sources.partition_files.reading import NOT_IN_STORES
-from kipspark.sources.segments import find_segments
+from kipspark.sources.segments import Segment, find_segments
 
 
 def place(text: str) -> str:
@@ -38,18 +38,18 @@ def folder_here(text: str) -> Path:
     return Path(os.path.realpath(text.removeprefix("file://")))
 
 
-LogFolder = Annotated[
-    str | None,
+LogFolders = Annotated[
+    list[str] | None,
     typer.Argument(
-        help="A folder, or its URL, such as s3://bucket/logs; by default the sample data.",
+        help="Folders, or their URLs, such as s3://bucket/logs; by default the sample data.",
         metavar="PATH",
         parser=place,
     ),
 ]
 Captures = Annotated[
-    str | None,
+    list[str] | None,
     typer.Argument(
-        help="A tcpdump file (pcap, pcapng), or a folder of captures, or its URL; by default the sample data.",
+        help="tcpdump files (pcap, pcapng), folders of captures, or URLs; by default the sample data.",
         metavar="PATH",
         parser=place,
     ),
@@ -73,30 +73,51 @@ Master = Annotated[str | None, typer.Option(help="Spark master; by default all c
 Remote = Annotated[str | None, typer.Option(help="Address of a Spark Connect server, such as sc://localhost.")]
 
 
-def logs(path: str | None, remote: str | None, topic: str = "") -> str:
-    """The log folder to read, or the sample; it has segments, of a topic if one is given, unless it is on a server."""
-    if path is not None and remote is None and not find_segments(path, [topic] if topic else []):
-        raise nothing_of(path)
-    return path or str(samples.segments())
+class Logs(NamedTuple):
+    """The log folders that a job reads."""
+
+    paths: tuple[str, ...]
+    segments: list[Segment] | None
+    """Those that are there; None if the folders are those of a server."""
+
+    def size(self, topics: Collection[str] = ()) -> int | None:
+        """The bytes of the segments of these topics, or of all; None if they are not known."""
+        if self.segments is None:
+            return None
+        return sum(segment.size for segment in self.segments if not topics or segment.topic in topics)
 
 
-def folders_of_brokers(path: str | None, remote: str | None) -> str:
+class Captured(NamedTuple):
+    """The captures that a job reads."""
+
+    paths: tuple[str, ...]
+    size: int | None
+    """Their bytes; None if they are those of a server."""
+
+
+def logs(paths: list[str] | None, remote: str | None) -> Logs:
+    """The log folders to read, or the sample; they have segments, unless they are on a server."""
+    found = tuple(paths or [str(samples.segments())])
+    return Logs(found, find_segments(found) if remote is None else None)
+
+
+def folders_of_brokers(paths: list[str] | None, remote: str | None) -> Logs:
     """As `logs`, for jobs that also read the files beside segments.
 
     Raises:
-        JobError: the path is a URL.
+        JobError: a path is a URL.
     """
-    if path is not None and is_url(path):
-        raise JobError(f"{path}: {NOT_IN_STORES}")
-    return logs(path, remote)
+    for path in paths or []:
+        if is_url(path):
+            raise JobError(f"{path}: {NOT_IN_STORES}")
+    return logs(paths, remote)
 
 
-def captures(path: str | None, ports: str, remote: str | None) -> str:
+def captures(paths: list[str] | None, ports: str, remote: str | None) -> Captured:
     """The captures to read, or the sample; they have been found unless they are on a server, and the ports checked."""
     port_numbers(ports)
-    if path is not None and remote is None:
-        find_captures(path)
-    return path or str(samples.capture())
+    found = tuple(paths or [str(samples.capture())])
+    return Captured(found, find_captures(found).size if remote is None else None)
 
 
 def port_numbers(text: str) -> tuple[int, ...]:

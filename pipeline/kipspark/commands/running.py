@@ -10,7 +10,6 @@ from pathlib import Path
 import typer
 from pyspark.sql import SparkSession
 
-from kipspark.files.stores import is_url
 from kipspark.report.console import show
 from kipspark.report.formats import Format
 from kipspark.report.metrics import STDOUT, exposition
@@ -30,18 +29,6 @@ _SMALL = 16 * 2**20
 """Bytes: a job on less data takes seconds, most of them until Java's compilers have done their work."""
 
 
-def _is_small(data: str) -> bool:
-    """Whether there is little to read at a path; of a store that is not known."""
-    if is_url(data):
-        return False
-    left = _SMALL
-    for file in [Path(data)] if Path(data).is_file() else Path(data).rglob("*"):
-        left -= file.stat().st_size if file.is_file() else 0
-        if left < 0:
-            return False
-    return True
-
-
 def run(
     report_of: ReportOf,
     out: Path | None,
@@ -49,7 +36,7 @@ def run(
     master: str | None,
     remote: str | None,
     jars: str = "",
-    data: str | None = None,
+    size: int | None = None,
     table_format: Format = Format.PARQUET,
     metrics: str | None = None,
 ) -> bool:
@@ -62,7 +49,7 @@ def run(
         master: as the option.
         remote: as the option.
         jars: of Spark.
-        data: the path or URL that the job reads.
+        size: bytes of the segments or captures that the job reads; None if that is not known.
         table_format: as the option.
         metrics: as the option.
 
@@ -74,7 +61,7 @@ def run(
         check_file(html, "--html")
     if metrics not in (None, STDOUT):
         check_file(Path(metrics), "--metrics")
-    is_small = remote is None and data is not None and _is_small(data)  # a server's files are not here
+    is_small = size is not None and size <= _SMALL
     spark = open_session(master, remote, jars, FOR_FEW_ROWS if is_small else {})
     try:
         waiting = partial(progress_line, spark)

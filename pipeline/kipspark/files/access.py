@@ -164,16 +164,17 @@ def ranges_of(
             yield partial(os.pread, file.fileno()), os.fstat(file.fileno()).st_size
 
 
-def check_is_here(source: str, path: str) -> None:
-    """Check that a path is of this machine, as a stream needs it.
+def check_are_here(source: str, paths: Iterable[str]) -> None:
+    """Check that paths are of this machine, as a stream needs it.
 
     Raises:
-        SourceError: it is a URL.
+        SourceError: one is a URL.
     """
-    if is_url(path):
-        raise SourceError(
-            f"{path}: {source} follows files that grow, which objects of a store do not; read them without a stream"
-        )
+    for path in paths:
+        if is_url(path):
+            raise SourceError(
+                f"{path}: {source} follows files that grow, which objects of a store do not; read them without a stream"
+            )
 
 
 def _read_at(file: io.BufferedReader, size: int, position: int) -> bytes:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from kipspark.files.roots import Roots, shown_roots
 from kipspark.jobs import encodings, traffic
 from kipspark.report import charts
 from kipspark.report.report import Chart, Report, Table
+from kipspark.sources.options import path_options
 from kipspark.spark.session import tasks_at_once
 
 
-def traffic_report(spark: SparkSession, path: str | Path, ports: str = "") -> Report:
+def traffic_report(spark: SparkSession, roots: Roots, ports: str = "") -> Report:
     """Who uses which APIs, from captures; of packets, only connections to the given ports, if any."""
-    found = traffic.inspected(_frames(spark, path, ports)).persist()
+    found = traffic.inspected(_frames(spark, roots, ports)).persist()
     paired = traffic.exchanges(found).persist()
     apis = traffic.by_api(paired)
     slowest = apis.groupBy("api").agg(
@@ -24,7 +24,7 @@ def traffic_report(spark: SparkSession, path: str | Path, ports: str = "") -> Re
         sf.sum("requests").alias("n"),
     )
     return Report(
-        f"Traffic in {path}",
+        f"Traffic in {shown_roots(roots)}",
         (
             Table(
                 "clients",
@@ -73,13 +73,13 @@ def traffic_report(spark: SparkSession, path: str | Path, ports: str = "") -> Re
     )
 
 
-def encodings_report(spark: SparkSession, path: str | Path, ports: str = "") -> Report:
+def encodings_report(spark: SparkSession, roots: Roots, ports: str = "") -> Report:
     """What KIP-625's encodings would save on the traffic of captures; `ports` as for `traffic_report`."""
-    counted = encodings.counts(_frames(spark, path, ports)).persist()
+    counted = encodings.counts(_frames(spark, roots, ports)).persist()
     advice = encodings.advice(counted).persist()
     saved = advice.groupBy("message").agg(sf.sum("saved").alias("saved")).orderBy(sf.desc("saved")).limit(16)
     return Report(
-        f"Integer encodings for the traffic in {path}",
+        f"Integer encodings for the traffic in {shown_roots(roots)}",
         (
             Table(
                 "advice",
@@ -98,6 +98,6 @@ def encodings_report(spark: SparkSession, path: str | Path, ports: str = "") -> 
     )
 
 
-def _frames(spark: SparkSession, path: str | Path, ports: str) -> DataFrame:
-    tasks = str(tasks_at_once(spark))
-    return spark.read.format("kafka_frames").options(ports=ports, packetTasks=tasks).load(str(path))
+def _frames(spark: SparkSession, roots: Roots, ports: str) -> DataFrame:
+    chosen = {"ports": ports, "packetTasks": str(tasks_at_once(spark)), **path_options(roots)}
+    return spark.read.format("kafka_frames").options(**chosen).load()

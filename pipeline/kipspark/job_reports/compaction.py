@@ -3,51 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.errors import JobError
-from kipspark.job_reports.log_heads import heads, metadata_records
+from kipspark.files.roots import Roots, shown_roots
+from kipspark.job_reports.logs import files, heads, log, metadata_records
 from kipspark.jobs import compaction, metadata, open_transactions
 from kipspark.report.report import Report, Table
 
 
-def compaction_report(spark: SparkSession, path: str | Path, wanted: Sequence[str]) -> Report:
+def compaction_report(spark: SparkSession, roots: Roots, wanted: Sequence[str]) -> Report:
     """How much of compacted topics is dead, from the log folders of brokers.
 
     Args:
         spark: the session.
-        path: of the log folders.
+        roots: of the log folders.
         wanted: these topics; if empty, those that the metadata log says are compacted, and the brokers' own.
 
     Raises:
         JobError: there is no such topic.
     """
-
-    def files(kind: str, topics: str = "") -> DataFrame:
-        return spark.read.format("kafka_partition_files").options(kind=kind, topics=topics).load(str(path))
-
-    listed = files("segment").persist()
+    listed = files(spark, roots, "segment").persist()
     there = {row["topic"] for row in listed.select("topic").distinct().toArrow().to_pylist()}
-    check_topics(path, wanted, there)
-    configured = _compacted(spark, path) if metadata.TOPIC in there and not wanted else set()
+    check_topics(roots, wanted, there)
+    configured = _compacted(spark, roots) if metadata.TOPIC in there and not wanted else set()
     topics = sorted(set(wanted) or there & {*compaction.INTERNAL, *configured})
     if not topics:
-        raise JobError(f"{path}: no topic is known to be compacted; name some with --topics")
-    names = ",".join(topics)
-    batches = heads(spark, path, open_transactions.OF_BATCHES, topics)
-    of_records = spark.read.format("kafka_log").options(topics=names, columns=",".join(compaction.OF_RECORDS))
+        raise JobError(f"{shown_roots(roots)}: no topic is known to be compacted; name some with --topics")
+    batches = heads(spark, roots, open_transactions.OF_BATCHES, topics)
+    records = log(spark, roots, topics, columns=",".join(compaction.OF_RECORDS))
     segments = listed.where(sf.col("topic").isin(topics))
-    snapshots = files("producer", names)
+    snapshots = files(spark, roots, "producer", topics)
     producers = open_transactions.producers(batches, segments, snapshots).persist()
     held = open_transactions.partitions(batches, segments, producers).persist()
-    aborted = files("aborted_transaction", names)
-    judged = compaction.segments(of_records.load(str(path)), segments, aborted, held).persist()
-    checkpoints = files("partition_offset", names)
+    aborted = files(spark, roots, "aborted_transaction", topics)
+    judged = compaction.segments(records, segments, aborted, held).persist()
+    checkpoints = files(spark, roots, "partition_offset", topics)
     return Report(
-        f"Compacted topics in {path}",
+        f"Compacted topics in {shown_roots(roots)}",
         (
             Table(
                 "partitions",
@@ -72,7 +67,7 @@ def compaction_report(spark: SparkSession, path: str | Path, wanted: Sequence[st
     )
 
 
-def check_topics(path: str | Path, wanted: Collection[str], there: Collection[str]) -> None:
+def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) -> None:
     """Check that there are the topics that are wanted.
 
     Raises:
@@ -80,11 +75,11 @@ def check_topics(path: str | Path, wanted: Collection[str], there: Collection[st
     """
     for topic in wanted:
         if topic not in there:
-            raise JobError(f"--topics: there is no {topic!r} in {path}")
+            raise JobError(f"--topics: there is no {topic!r} in {shown_roots(roots)}")
 
 
-def _compacted(spark: SparkSession, path: str | Path) -> set[str]:
+def _compacted(spark: SparkSession, roots: Roots) -> set[str]:
     """The topics that the metadata log says are compacted."""
     # Copies of a record change nothing here. Persisted, since each kind of record is looked for on its own.
-    found = compaction.compacted_topics(metadata_records(spark, path, metadata.OF_CONFIGS).persist())
+    found = compaction.compacted_topics(metadata_records(spark, roots, metadata.OF_CONFIGS).persist())
     return {row["topic"] for row in found.toArrow().to_pylist()}

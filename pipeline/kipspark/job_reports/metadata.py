@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.errors import JobError
-from kipspark.job_reports.log_heads import heads, metadata_log
+from kipspark.files.roots import Roots, shown_roots
+from kipspark.job_reports.logs import heads, metadata_log, metadata_snapshot
 from kipspark.job_reports.times import DOTS, utc
 from kipspark.jobs import metadata
 from kipspark.jobs.open_transactions import folder
@@ -21,17 +22,16 @@ from kipspark.report.report import Chart, Report, Table
 _NO_LEADER = -1
 
 
-def metadata_report(spark: SparkSession, path: str | Path, at: datetime | None) -> Report:
+def metadata_report(spark: SparkSession, roots: Roots, at: datetime | None) -> Report:
     """The history of a cluster, from the folder of its metadata log or a folder above it.
 
     Raises:
         JobError: there are no records of it, or none up to that time.
     """
-    log = metadata_log(spark, path)
-    snapshot_format = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC)
-    snapshot = metadata.until(snapshot_format.load(str(path)), at).persist()
-    span = _span(spark, path)
-    origin = _origin(path, at, span, log, snapshot)
+    log = metadata_log(spark, roots)
+    snapshot = metadata.until(metadata_snapshot(spark, roots), at).persist()
+    span = _span(spark, roots)
+    origin = _origin(roots, at, span, log, snapshot)
     if span["replicas"] > 1:
         log = without_copies(log).persist()
     records = metadata.records(metadata.until(log, at)).persist()
@@ -41,7 +41,7 @@ def metadata_report(spark: SparkSession, path: str | Path, at: datetime | None) 
     has_no_leader = sf.coalesce("leader", sf.lit(_NO_LEADER)) == _NO_LEADER
     lacks_replicas = sf.size("isr") < sf.size("replicas")
     return Report(
-        f"Cluster metadata in {path}" + (f" as of {utc(at)}" if at else ""),
+        f"Cluster metadata in {shown_roots(roots)}" + (f" as of {utc(at)}" if at else ""),
         (
             Table("topics", "Topics", metadata.topics(counting), ("created", "topic")),
             Table(
@@ -71,9 +71,9 @@ def metadata_report(spark: SparkSession, path: str | Path, at: datetime | None) 
     )
 
 
-def _span(spark: SparkSession, path: str | Path) -> dict[str, Any]:
+def _span(spark: SparkSession, roots: Roots) -> dict[str, Any]:
     """What the heads of its batches say of the log: first, last and since (null without batches), and replicas."""
-    batches = heads(spark, path, ("base_offset", "last_offset", "base_timestamp", "segment"), [metadata.TOPIC])
+    batches = heads(spark, roots, ("base_offset", "last_offset", "base_timestamp", "segment"), [metadata.TOPIC])
     span: dict[str, Any]
     (span,) = (
         batches.agg(
@@ -88,15 +88,17 @@ def _span(spark: SparkSession, path: str | Path) -> dict[str, Any]:
     return span
 
 
-def _origin(path: str | Path, at: datetime | None, span: dict[str, Any], log: DataFrame, snapshot: DataFrame) -> str:
+def _origin(roots: Roots, at: datetime | None, span: dict[str, Any], log: DataFrame, snapshot: DataFrame) -> str:
     """A note that says what the state of a cluster was computed from."""
     first, last = span["first"], span["last"]
     if first is None:
-        raise nothing_of(path)
+        raise nothing_of(roots)
     if at is not None:
         ((last,),) = metadata.until(log, at).agg(sf.max("offset")).collect()
         if last is None:
-            raise JobError(f"{path}: nothing is known as of {utc(at)}: the log begins at {utc(span['since'])}")
+            raise JobError(
+                f"{shown_roots(roots)}: nothing is known as of {utc(at)}: the log begins at {utc(span['since'])}"
+            )
     taken = snapshot.select("snapshot", "end_offset", "timestamp").distinct().toArrow().to_pylist()
     if taken:
         (earlier,) = taken
@@ -113,7 +115,7 @@ def _origin(path: str | Path, at: datetime | None, span: dict[str, Any], log: Da
     )
 
 
-def nothing_of(path: str | Path) -> JobError:
-    """The error of a path without the metadata log."""
+def nothing_of(roots: Roots) -> JobError:
+    """The error of paths without the metadata log."""
     where = f"the folder {metadata.TOPIC}-0 is in the log folder of a controller, or in its metadata.log.dir"
-    return JobError(f"{path}: no records of {metadata.TOPIC}; {where}")
+    return JobError(f"{shown_roots(roots)}: no records of {metadata.TOPIC}; {where}")

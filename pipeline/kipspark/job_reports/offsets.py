@@ -8,8 +8,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from kipspark.files.roots import Roots, shown_roots
 from kipspark.interrupts import ctrl_c
-from kipspark.job_reports.log_heads import heads
+from kipspark.job_reports.logs import heads, log, log_stream
 from kipspark.job_reports.offset_metrics import metrics_of
 from kipspark.job_reports.times import DOTS
 from kipspark.jobs import lag, offsets
@@ -29,25 +30,25 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 """How often to check whether a stream still runs."""
 
 
-def offsets_report(spark: SparkSession, path: str | Path, stalled_after: int = STALLED_AFTER) -> Report:
+def offsets_report(spark: SparkSession, roots: Roots, stalled_after: int = STALLED_AFTER) -> Report:
     """Groups over time, from the log folders of brokers; `stalled_after` is in seconds."""
     # The records of other topics are not read: the heads of their batches say where partitions end.
-    batches = heads(spark, path, lag.OF_BATCHES).persist()
-    topic = spark.read.format("kafka_log").options(includeControl="true", topics=offsets.TOPIC)
-    log = without_copies(topic.load(str(path))).persist()
-    lagging = offsets.with_lag(offsets.commits(committed(log)), offsets.ends(batches)).persist()
-    ends, as_of = lag.last_ends(batches).persist(), lag.last_time(batches).persist()
+    batches = heads(spark, roots, lag.OF_BATCHES).persist()
+    of_groups = without_copies(log(spark, roots, [offsets.TOPIC], includeControl="true")).persist()
+    lagging = offsets.with_lag(offsets.commits(committed(of_groups)), offsets.ends(batches)).persist()
+    ends = lag.last_ends(batches).persist()
+    as_of = lag.last_time(batches).persist()
     groups = lag.with_seconds(offsets.latest_with_ends(lagging, ends), batches, as_of).persist()
     stalled = lag.stalled(groups, lag.moves(lagging), as_of, stalled_after).persist()
     over_time = lagging.where(sf.col("lag").isNotNull()).select(
         sf.concat_ws(" ", "group", sf.concat("topic", sf.lit("-"), "partition")).alias("name"), "time", "lag"
     )
     return Report(
-        f"Consumer groups in {path}",
+        f"Consumer groups in {shown_roots(roots)}",
         (
             _groups_table(groups),
             _stalled_table(stalled),
-            _membership_table(offsets.membership(committed(log))),
+            _membership_table(offsets.membership(committed(of_groups))),
             _commits_table(lagging),
         ),
         (Chart("Lag over time", over_time.orderBy(sf.desc("time")).limit(DOTS), charts.lag_over_time),),
@@ -71,8 +72,8 @@ def live_offsets_report(
         SourceError: as `live`.
     """
     # Persisted, since reading adds records to this topic: the groups that Spark reads with have members, too.
-    log = live(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}).persist()
-    commits = offsets.commits(log).persist()
+    of_groups = live(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}).persist()
+    commits = offsets.commits(of_groups).persist()
     topics = [row["topic"] for row in commits.select("topic").distinct().collect()]
     ends = live_ends(spark, bootstrap_servers, topics, options).persist()
     latest = offsets.latest_with_ends(commits, ends).persist()
@@ -80,7 +81,7 @@ def live_offsets_report(
     as_of = spark.range(1).select(sf.current_timestamp().alias("as_of")).persist()
     groups = lag.with_seconds_since(latest, firsts.frame, as_of).persist()
     stalled = lag.stalled(groups, lag.moves(commits), as_of, stalled_after).persist()
-    came_and_went = offsets.membership(log).where(~sf.col("group").startswith(READER_GROUPS))
+    came_and_went = offsets.membership(of_groups).where(~sf.col("group").startswith(READER_GROUPS))
     return Report(
         f"Consumer groups at {bootstrap_servers}",
         (
@@ -135,9 +136,9 @@ def _commits_table(commits: DataFrame) -> Table:
     )
 
 
-def commits_of_folders(spark: SparkSession, path: str | Path) -> DataFrame:
+def commits_of_folders(spark: SparkSession, roots: Roots) -> DataFrame:
     """Commits as a stream, from the log folders of one broker."""
-    return offsets.commits(spark.readStream.format("kafka_log").option("topics", offsets.TOPIC).load(str(path)))
+    return offsets.commits(log_stream(spark, roots, [offsets.TOPIC]))
 
 
 def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> DataFrame:

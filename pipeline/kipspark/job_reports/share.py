@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.job_reports.log_heads import heads
+from kipspark.files.roots import Roots, shown_roots
+from kipspark.job_reports.logs import heads, log, metadata_snapshot
 from kipspark.jobs import metadata, share
 from kipspark.jobs.lag import last_ends
 from kipspark.report.report import Report, Table
@@ -15,18 +14,18 @@ from kipspark.report.report import Report, Table
 _OF_ENDS = ("topic", "partition", "last_offset")
 
 
-def share_report(spark: SparkSession, path: str | Path) -> Report:
+def share_report(spark: SparkSession, roots: Roots) -> Report:
     """Where share groups are, from the log folders of brokers."""
 
-    def log(topic: str) -> DataFrame:
-        return spark.read.format("kafka_log").options(topics=topic, includeControl="true").load(str(path))
+    def rows(topic: str) -> DataFrame:
+        return log(spark, roots, [topic], includeControl="true")
 
-    ends = last_ends(heads(spark, path, _OF_ENDS))
-    snapshot = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC).load(str(path))
-    topics = _names(share.topic_ids(log(metadata.TOPIC), snapshot), share.topics_of_groups(log(share.GROUPS))).persist()
-    states = share.states(log(share.TOPIC)).persist()
+    ends = last_ends(heads(spark, roots, _OF_ENDS))
+    of_cluster = share.topic_ids(rows(metadata.TOPIC), metadata_snapshot(spark, roots))
+    topics = _names(of_cluster, share.topics_of_groups(rows(share.GROUPS))).persist()
+    states = share.states(rows(share.TOPIC)).persist()
     return Report(
-        f"Share groups in {path}",
+        f"Share groups in {shown_roots(roots)}",
         (
             Table(
                 "partitions",

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
+from kipspark.files.roots import Roots, shown_roots
+from kipspark.job_reports.logs import log
 from kipspark.jobs import tiered
 from kipspark.report.report import Report, Table
 
 
-def tiered_report(spark: SparkSession, path: str | Path) -> Report:
+def tiered_report(spark: SparkSession, roots: Roots) -> Report:
     """What is in tiered storage, from the log folders of brokers."""
-    log = spark.read.format("kafka_log").options(topics=tiered.TOPIC, includeControl="true").load(str(path))
-    decoded = tiered.records(log).persist()
+    decoded = tiered.records(log(spark, roots, [tiered.TOPIC], includeControl="true")).persist()
     segments = tiered.segments(decoded).persist()
     return Report(
-        f"Tiered storage in {path}",
+        f"Tiered storage in {shown_roots(roots)}",
         (
             Table(
                 "partitions",

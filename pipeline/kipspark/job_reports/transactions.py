@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipspark.job_reports.log_heads import heads, metadata_records
+from kipspark.files.roots import Roots, shown_roots
+from kipspark.job_reports.logs import files, heads, log, metadata_records
 from kipspark.jobs import metadata, open_transactions, transaction_state
 from kipspark.report.report import Report, Table
 from kipwire.tools.words import counted
 
 
-def transactions_report(spark: SparkSession, path: str | Path) -> Report:
+def transactions_report(spark: SparkSession, roots: Roots) -> Report:
     """Transactions of coordinators and of partitions, from the log folders of brokers."""
-    topic = spark.read.format("kafka_log").options(topics=transaction_state.TOPIC)
-    coordinated = transaction_state.transactions(topic.load(str(path))).persist()
-    batches = heads(spark, path, open_transactions.OF_BATCHES)
-
-    def files(kind: str) -> DataFrame:
-        return spark.read.format("kafka_partition_files").option("kind", kind).load(str(path))
-
-    segments = files("segment").persist()
-    snapshots = files("producer")
+    coordinated = transaction_state.transactions(log(spark, roots, [transaction_state.TOPIC])).persist()
+    batches = heads(spark, roots, open_transactions.OF_BATCHES)
+    segments = files(spark, roots, "segment").persist()
+    snapshots = files(spark, roots, "producer")
     producers = open_transactions.producers(batches, segments, snapshots).persist()
     partitions = open_transactions.partitions(batches, segments, producers).persist()
     is_known = open_transactions.without_coordinator(producers, coordinated).isEmpty()
-    coordinators = None if is_known else _coordinators(spark, path, segments)
+    coordinators = None if is_known else _coordinators(spark, roots, segments)
     are_all = coordinators is not None and coordinators.are_all
     opened = open_transactions.open_transactions(producers, partitions, coordinated, are_all).persist()
     is_open = sf.col("state").isin(*transaction_state.OPEN)
     return Report(
-        f"Transactions in {path}",
+        f"Transactions in {shown_roots(roots)}",
         (
             Table(
                 "open",
@@ -98,12 +93,12 @@ class _Coordinators(NamedTuple):
         return f"{what}, so transactions of producers that no coordinator here knows may or may not be hanging."
 
 
-def _coordinators(spark: SparkSession, path: str | Path, segments: DataFrame) -> _Coordinators:
+def _coordinators(spark: SparkSession, roots: Roots, segments: DataFrame) -> _Coordinators:
     of_topic = segments.where(sf.col("topic") == transaction_state.TOPIC).select("partition").distinct()
     there = sorted(row["partition"] for row in of_topic.toArrow().to_pylist())
     if segments.where(sf.col("topic") == metadata.TOPIC).isEmpty():
         return _Coordinators(there, None)
-    topics = metadata.topics(metadata_records(spark, path, metadata.OF_TOPICS).persist())
+    topics = metadata.topics(metadata_records(spark, roots, metadata.OF_TOPICS).persist())
     of_theirs = topics.where((sf.col("topic") == transaction_state.TOPIC) & sf.col("removed").isNull())
     ((number,),) = of_theirs.agg(sf.max("partitions")).collect()
     return _Coordinators(there, number)

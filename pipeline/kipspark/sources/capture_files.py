@@ -6,9 +6,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipspark.files.access import absolute, file_at, files_at
+from kipspark.files.access import file_at
+from kipspark.files.roots import Roots, files_of, shown_roots
 from kipspark.files.stores import HERE, Storage
-from kipspark.sources.captures import is_index_name
+from kipspark.sources.captures import is_frames_name, is_index_name
 from kipspark.sources.packet_captures import PacketCapture
 from kipwire.captures import FRAMES, INDEX
 from kipwire.packets.rotation import is_packet_name
@@ -16,41 +17,46 @@ from kipwire.tools.readable import ReadableFile
 
 
 class Captures(NamedTuple):
-    """The captures at a path."""
+    """The captures at some paths."""
 
     indexes: tuple[ReadableFile, ...]
     """The index files of those in kipwire's own format."""
     packets: tuple[PacketCapture, ...]
+    size: int
+    """Bytes of all their files."""
 
 
-def find_captures(root: str, storage: Storage = HERE) -> Captures:
-    """The captures at a path: a file of packets, the folder of a capture, or a folder above such folders.
+def find_captures(roots: Roots, storage: Storage = HERE) -> Captures:
+    """The captures at some paths: files of packets, folders of captures, or folders above such folders.
 
-    The files of packets of one folder are one capture, since tcpdump continues in another file when one is full.
+    The files of packets of one folder are one capture, since tcpdump continues in another file when one is full. Its
+    name is the folder, or the file if it is given by its own name, without others of the folder.
 
     Args:
-        root: the path, which may be a URL.
+        roots: the paths, which may be URLs.
         storage: how to reach the store, for a URL.
 
     Raises:
-        SourceError: the path does not exist, cannot be listed, or has no capture.
+        SourceError: a path does not exist or cannot be listed, or none of them has a capture.
     """
-    listed = files_at(root, _is_capture, storage)
-    paths = [file.path for file in listed]
-    if paths == [absolute(root)]:  # a file by its own name may have any
-        return Captures((), (PacketCapture(paths[0], (paths[0],), storage),))
-    packets = sorted((_folder(path), path) for path in paths if is_packet_name(_name(path)))
+    listed = files_of(roots, _is_capture, storage)
+    given = {one.file.path for one in listed if one.is_root}  # a file by its own name may have any
+    paths = sorted(one.file.path for one in listed)
+    packets = [path for path in paths if path in given or is_packet_name(_name(path))]
+    indexes = [path for path in paths if path not in given and is_index_name(_name(path))]
     found = Captures(
-        tuple(file_at(path, storage) for path in sorted(paths) if is_index_name(_name(path))),
+        tuple(file_at(path, storage) for path in indexes),
         tuple(
-            PacketCapture(folder, tuple(path for _, path in of_folder), storage)
-            for folder, of_folder in groupby(packets, key=lambda one: one[0])
+            PacketCapture(files[0] if len(files) == 1 and files[0] in given else folder, files, storage)
+            for folder, of_folder in groupby(sorted(packets, key=_folder), key=_folder)
+            if (files := tuple(of_folder))
         ),
+        sum(one.file.size for one in listed),
     )
-    if not any(found):
+    if not (found.indexes or found.packets):
         raise SourceError(
-            f"{root}: no captures; a capture is a tcpdump file such as a.pcap or a.pcapng, or a folder with "
-            f"{INDEX} and {FRAMES}, plain or with .gz"
+            f"{shown_roots(roots)}: no captures; a capture is a tcpdump file such as a.pcap or a.pcapng, or a folder "
+            f"with {INDEX} and {FRAMES}, plain or with .gz"
         )
     return found
 
@@ -64,4 +70,5 @@ def _name(path: str) -> str:
 
 
 def _is_capture(path: str) -> bool:
-    return is_index_name(_name(path)) or is_packet_name(_name(path))
+    name = _name(path)
+    return is_index_name(name) or is_frames_name(name) or is_packet_name(name)

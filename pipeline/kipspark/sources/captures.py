@@ -12,7 +12,17 @@ from kipspark.files.access import file_at, size_of
 from kipspark.files.stores import HERE, Storage
 from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, FrameFilter
 from kipspark.sources.paths import path_text
-from kipwire.captures import INDEX, PACKED, CaptureError, Entry, frames_beside, is_packed, open_frames, read_index
+from kipwire.captures import (
+    FRAMES,
+    INDEX,
+    PACKED,
+    CaptureError,
+    Entry,
+    frames_beside,
+    is_packed,
+    open_frames,
+    read_index,
+)
 from kipwire.packets.conversation import REQUEST, RESPONSE
 from kipwire.tools.readable import ReadableFile
 
@@ -33,6 +43,11 @@ class Part(NamedTuple):
 def is_index_name(name: str) -> bool:
     """Whether indexes have such a name."""
     return name in (INDEX, INDEX + PACKED)
+
+
+def is_frames_name(name: str) -> bool:
+    """Whether files of frames have such a name."""
+    return name in (FRAMES, FRAMES + PACKED)
 
 
 def parts(index: ReadableFile, split_bytes: int, storage: Storage = HERE) -> list[Part]:

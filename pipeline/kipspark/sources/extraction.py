@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from kipspark.errors import JobError, SourceError
+from kipspark.files.roots import Roots, shown_roots
 from kipspark.sources.capture_files import find_captures
 from kipspark.sources.packet_captures import PacketCapture, numbered_frames
 from kipwire.captures import FRAMES, INDEX
@@ -30,11 +31,11 @@ class Extracted(NamedTuple):
     errors: int
 
 
-def extract(path: str | Path, out: Path, ports: Collection[int]) -> Extracted:
+def extract(roots: Roots, out: Path, ports: Collection[int]) -> Extracted:
     """Write the frames in captured packets to a new folder, completely or not at all.
 
     Args:
-        path: a file of packets, or a folder with the files of one capture; it may be a URL.
+        roots: the files of packets of one capture, or their folder; they may be URLs.
         out: the folder, which must not exist yet.
         ports: the brokers' ports; empty if they are not known.
 
@@ -43,7 +44,7 @@ def extract(path: str | Path, out: Path, ports: Collection[int]) -> Extracted:
         SourceError: there is no capture, or it cannot be read.
         OSError: `out` cannot be written.
     """
-    capture = _only_capture(path)
+    capture = _only_capture(roots)
     there = JobError(f"{out}: already exists; --out must be the name of a new folder")
     if out.exists():
         raise there
@@ -57,13 +58,13 @@ def extract(path: str | Path, out: Path, ports: Collection[int]) -> Extracted:
     return written
 
 
-def _only_capture(path: str | Path) -> PacketCapture:
-    found = list(find_captures(str(path)).packets)
+def _only_capture(roots: Roots) -> PacketCapture:
+    found = list(find_captures(roots).packets)
     if not found:
-        raise SourceError(f"{path}: no packet files, such as a.pcap or a.pcapng")
+        raise SourceError(f"{shown_roots(roots)}: no packet files, such as a.pcap or a.pcapng")
     if len(found) != 1:
         folders = ", ".join(capture.name for capture in found)
-        raise JobError(f"{path}: has more than one capture; extract them one by one: {folders}")
+        raise JobError(f"{shown_roots(roots)}: has more than one capture; extract them one by one: {folders}")
     return found[0]
 
 

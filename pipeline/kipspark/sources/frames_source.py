@@ -45,7 +45,7 @@ class KafkaFramesSource(DataSource):
                 raise SourceError(f"kafka_frames: there is no direction {direction!r}; use request or response")
         return _FramesReader(
             _Request(
-                options.path(),
+                options.roots(),
                 options.storage(),
                 FrameFilter(options.numbers("apiKeys"), directions, options.texts("clientIds")),
                 options.ports("ports"),
@@ -58,7 +58,7 @@ class KafkaFramesSource(DataSource):
 class _Request(NamedTuple):
     """What the options say."""
 
-    path: str
+    roots: tuple[str, ...]
     storage: Storage
     chosen: FrameFilter
     ports: tuple[int, ...]
@@ -80,7 +80,7 @@ class _FramesReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         request = self.request
-        found = find_captures(request.path, request.storage)
+        found = find_captures(request.roots, request.storage)
         ranges = [part for index in found.indexes for part in parts(index, request.split_bytes, request.storage)]
         shares = [share for capture in found.packets for share in shared(capture, request.packet_tasks)]
         return [*map(_Task, ranges), *map(_Task, shares)]

@@ -12,15 +12,16 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
-from kipspark.files.access import check_is_here
+from kipspark.files.access import check_are_here
 from kipspark.files.stores import Storage
 from kipspark.sources import batch_rows, log_rows
 from kipspark.sources.changing_logs.checkpoints import Reached, document, reached_by
 from kipspark.sources.changing_logs.follower import Follower
 from kipspark.sources.changing_logs.reading import Level, read_range
+from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
 from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
-from kipspark.sources.segments import Segment, find_segments
+from kipspark.sources.segments import Listing, Segment, list_segments
 from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, planned
 from kipspark.sources.wanted import Wanted
 from kipspark.spark.types import struct_type
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
 
 OPTIONS = (
-    "topics",
-    "partitions",
+    *CHOSEN_OPTIONS,
     "level",
     "columns",
     "startingOffset",
@@ -111,10 +111,9 @@ def _known(whole: pa.Schema, schema: StructType) -> pa.Schema:
 class _Request(NamedTuple):
     """What the options say."""
 
-    path: str
+    roots: tuple[str, ...]
     storage: Storage
-    topics: tuple[str, ...]
-    partitions: tuple[int, ...]
+    chosen: Chosen
     wanted: Wanted
     split_bytes: int
     fail_on_data_loss: bool
@@ -124,8 +123,21 @@ class _Request(NamedTuple):
     schema: pa.Schema
     """The columns to make."""
 
+    def listing(self) -> Listing:
+        return list_segments(self.roots, self.chosen.topics, self.chosen.partitions, self.storage)
+
     def segments(self) -> list[Segment]:
-        return find_segments(self.path, self.topics, self.partitions, self.storage)
+        return self.listing().segments
+
+    def checked_segments(self) -> list[Segment]:
+        """The segments; what is named must be there.
+
+        Raises:
+            SourceError: it is not.
+        """
+        listing = self.listing()
+        self.chosen.check(self.roots, listing.there)
+        return listing.segments
 
 
 def _request(given: Mapping[str, str], schema: StructType) -> _Request:
@@ -143,10 +155,9 @@ def _request(given: Mapping[str, str], schema: StructType) -> _Request:
         max_decompressed_size=options.number("maxDecompressedSize", 1) or MAX_DECOMPRESSED_SIZE,
     )
     return _Request(
-        path=options.path(),
+        roots=options.roots(),
         storage=options.storage(),
-        topics=options.texts("topics"),
-        partitions=options.numbers("partitions"),
+        chosen=chosen_of(options),
         wanted=wanted,
         split_bytes=options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
         fail_on_data_loss=options.truth("failOnDataLoss", default=True),
@@ -195,7 +206,7 @@ class _LogReader(DataSourceReader):
         wanted, split_bytes = self.request.wanted, self.request.split_bytes
         work = [
             (split, wanted)
-            for _, replica in groupby(self.request.segments(), lambda segment: segment.folder)
+            for _, replica in groupby(self.request.checked_segments(), lambda segment: segment.folder)
             for split in planned(list(replica), wanted, split_bytes)
         ]
         return _tasks(work, split_bytes)
@@ -214,7 +225,9 @@ class _LogStreamReader(DataSourceStreamReader):
         self.reached = document(Reached())
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's own name
-        check_is_here("kafka_log", self.request.path)  # Spark 4.3 does not show an error that is raised earlier
+        # Spark 4.3 does not show an error that is raised earlier.
+        check_are_here("kafka_log", self.request.roots)
+        self.request.checked_segments()
         return document(Reached())
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  Spark's own name

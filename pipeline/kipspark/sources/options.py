@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from kipspark.errors import SourceError
+from kipspark.files.roots import Roots, each_root
 from kipspark.files.stores import Storage, storage_of
 
 FAILFAST, PERMISSIVE = "FAILFAST", "PERMISSIVE"
@@ -23,6 +25,21 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def path_options(roots: Roots) -> dict[str, str]:
+    """The options that make a source read these paths, also for a stream."""
+    paths = each_root(roots)
+    return {"path": paths[0]} if len(paths) == 1 else {"paths": json.dumps(paths)}
+
+
+def _paths(text: str) -> list[str]:
+    """The paths in a JSON list; none if it is something else."""
+    try:
+        paths = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return paths if isinstance(paths, list) and all(isinstance(path, str) for path in paths) else []
+
+
 class Options:
     """The options of one data source, each read once.
 
@@ -37,7 +54,7 @@ class Options:
         """
         self._source = source
         self._given = {name.lower(): text for name, text in given.items()}
-        names = {name.lower() for name in known} | {"path"} | _OF_TABLES
+        names = {name.lower() for name in known} | {"path", "paths"} | _OF_TABLES
         for name in given:
             if name.lower() not in names and not name.lower().startswith(_OF_STORAGE):
                 raise SourceError(f"{source} has no option {name!r}; it has {', '.join(known)}")
@@ -46,16 +63,21 @@ class Options:
         """The text of an option; None if it was not given."""
         return self._given.get(name.lower())
 
-    def path(self) -> str:
-        """The path to read from.
+    def roots(self) -> tuple[str, ...]:
+        """The paths to read from: the one of `load(PATH)`, or those of `load([PATH, PATH])`.
+
+        Spark passes several as the option `paths`, a JSON list; for a stream, whose `load` takes one, users set it.
 
         Raises:
-            SourceError: it is missing.
+            SourceError: there is none, or the option is not such a list.
         """
-        path = self.text("path")
-        if not path:
+        path, paths = self.text("path"), self.text("paths")
+        given = [*(_paths(paths) or [""] if paths is not None else []), *([path] if path is not None else [])]
+        if not given or not all(given):
+            if paths is not None:
+                raise self._error("paths", paths, 'a JSON list of paths, such as ["/data/a", "/data/b"]')
             raise SourceError(f"{self._source} needs a path: spark.read.format({self._source!r}).load(PATH)")
-        return path.removeprefix("file://")
+        return tuple(root.removeprefix("file://") for root in given)
 
     def storage(self) -> Storage:
         """How to reach a store: the options `storage.NAME`, for a path that is a URL."""

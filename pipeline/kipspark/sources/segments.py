@@ -7,7 +7,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
-from kipspark.files.access import FileVersion, files_at, is_that_file
+from kipspark.files.access import FileVersion, is_that_file
+from kipspark.files.roots import Roots, files_of, shown_roots
 from kipspark.files.stores import HERE, Storage
 from kipwire.records.names import SEGMENT, SegmentName, base_offset_of, partition_of, tiered_segment_of
 
@@ -53,24 +54,37 @@ class Segment(NamedTuple):
         return os.path.dirname(self.path)  # noqa: PTH120  called for many files; a Path costs ten times as much
 
 
+class Listing(NamedTuple):
+    """What is at some paths."""
+
+    segments: list[Segment]
+    """Those that are wanted."""
+    there: frozenset[tuple[str, int]]
+    """Topic and number of all partitions, wanted or not."""
+
+
 def find_segments(
-    root: str | os.PathLike[str],
-    topics: Collection[str] = (),
-    partitions: Collection[int] = (),
-    storage: Storage = HERE,
+    roots: Roots, topics: Collection[str] = (), partitions: Collection[int] = (), storage: Storage = HERE
 ) -> list[Segment]:
-    """The segments at a path, those of one partition in the order of their offsets.
+    """The segments of `list_segments`, which has the arguments and errors."""
+    return list_segments(roots, topics, partitions, storage).segments
+
+
+def list_segments(
+    roots: Roots, topics: Collection[str] = (), partitions: Collection[int] = (), storage: Storage = HERE
+) -> Listing:
+    """The segments at some paths, those of one folder in the order of their offsets, each once.
 
     Args:
-        root: a broker's log folder, any folder above one, the folder of a partition, or one segment file. The
-            folder of a segment must have the name that brokers give it, such as `orders-0`, or the names must be
+        roots: of each, a broker's log folder, any folder above one, the folder of a partition, or one segment file.
+            The folder of a segment must have the name that brokers give it, such as `orders-0`, or the names must be
             those of tiered storage. It may be a URL.
         topics: only of these topics; all if empty.
         partitions: only of partitions with these numbers; all if empty.
         storage: how to reach the store, for a URL.
 
     Raises:
-        SourceError: the path does not exist, cannot be listed, or has no segment at all.
+        SourceError: a path does not exist or cannot be listed, or none of them has a segment at all.
     """
     named: dict[str, SegmentName] = {}
 
@@ -81,14 +95,13 @@ def find_segments(
         named[path] = name
         return (not topics or name.topic in topics) and (not partitions or name.partition in partitions)
 
-    listed = [file for file in files_at(root, is_wanted, storage) if file.path in named or is_wanted(file.path)]
+    found = [given.file for given in files_of(roots, is_wanted, storage)]
+    listed = [file for file in found if file.path in named or is_wanted(file.path)]
     if not named:
-        raise SourceError(
-            f"{root}: no log segments; expected files such as orders-0/00000000000000000000.log, named as brokers "
-            "name them"
-        )
+        expected = "expected files such as orders-0/00000000000000000000.log, named as brokers name them"
+        raise SourceError(f"{shown_roots(roots)}: no log segments; {expected}")
     paths = {file.path for file in listed}
-    return sorted(
+    segments = sorted(
         (
             Segment(file.path, *named[file.path], file.size, file.version, storage)
             for file in listed
@@ -97,6 +110,7 @@ def find_segments(
         ),
         key=lambda segment: (segment.folder, segment.base_offset, segment.path),
     )
+    return Listing(segments, frozenset((name.topic, name.partition) for name in named.values()))
 
 
 def sibling(segment: Segment, ending: str) -> str:

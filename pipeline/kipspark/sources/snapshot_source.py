@@ -10,11 +10,11 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kipspark.files.stores import Storage
+from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
 from kipspark.sources.options import Options
-from kipspark.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, first_snapshots, read_snapshot
+from kipspark.sources.segments import list_segments
+from kipspark.sources.snapshots import SNAPSHOT_SCHEMA, Snapshot, read_snapshot, snapshots_of
 from kipspark.spark.types import struct_type
-
-OPTIONS = ("topics", "partitions")
 
 
 class KafkaSnapshotSource(DataSource):
@@ -31,18 +31,15 @@ class KafkaSnapshotSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the snapshot that each log begins with."""
-        options = Options(self.name(), self.options, OPTIONS)
-        return _SnapshotReader(
-            _Request(options.path(), options.texts("topics"), options.numbers("partitions"), options.storage())
-        )
+        options = Options(self.name(), self.options, CHOSEN_OPTIONS)
+        return _SnapshotReader(_Request(options.roots(), chosen_of(options), options.storage()))
 
 
 class _Request(NamedTuple):
     """What the options say."""
 
-    path: str
-    topics: tuple[str, ...]
-    partitions: tuple[int, ...]
+    roots: tuple[str, ...]
+    chosen: Chosen
     storage: Storage
 
 
@@ -59,7 +56,10 @@ class _SnapshotReader(DataSourceReader):
         self.request = request
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [_Task(snapshot) for snapshot in first_snapshots(*self.request)]
+        roots, wanted, storage = self.request
+        segments, there = list_segments(roots, wanted.topics, wanted.partitions, storage)
+        wanted.check(roots, there)
+        return [_Task(snapshot) for snapshot in snapshots_of(segments)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, _Task):

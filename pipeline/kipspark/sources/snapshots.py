@@ -7,7 +7,7 @@ record. Once there is a snapshot, the segments before it may be deleted (KIP-630
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from kipspark.errors import SourceError
 from kipspark.files.access import names_in, open_file
 from kipspark.files.stores import HERE, Storage
 from kipspark.sources.paths import path_text
-from kipspark.sources.segments import Segment, find_segments
+from kipspark.sources.segments import Segment
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import KipwireError
 from kipwire.records import ControlRecord, RecordBatch, control_record
@@ -54,25 +54,20 @@ class Snapshot(NamedTuple):
     """How to reach the store that it is in, if its path is a URL."""
 
 
-def first_snapshots(
-    root: str, topics: Collection[str] = (), partitions: Collection[int] = (), storage: Storage = HERE
-) -> list[Snapshot]:
+def snapshots_of(segments: Iterable[Segment]) -> list[Snapshot]:
     """The snapshot that the log of each partition begins with, if it has one.
 
     That is the oldest one that ends at the first offset of the log or later; the log continues after it without a gap.
     A log that begins at offset 0 needs only the snapshot at offset 0, which says how the cluster was formatted.
 
     Args:
-        root: as for `find_segments`; folders of several replicas of a partition count as one.
-        topics: only of these topics; all if empty.
-        partitions: only of partitions with these numbers; all if empty.
-        storage: how to reach the store, for a URL.
+        segments: of the logs; folders of several replicas of a partition count as one.
 
     Raises:
-        SourceError: the path does not exist, cannot be listed, or has no segment at all.
+        OSError: a folder cannot be listed.
     """
-    by_partition = sorted(find_segments(root, topics, partitions, storage), key=_partition)
-    found = [_first(list(segments)) for _, segments in groupby(by_partition, _partition)]
+    by_partition = sorted(segments, key=_partition)
+    found = [_first(list(of_one)) for _, of_one in groupby(by_partition, _partition)]
     return [snapshot for snapshot in found if snapshot is not None]
 
 

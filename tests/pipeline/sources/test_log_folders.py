@@ -24,7 +24,7 @@ from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.partition_files.kinds import KINDS
 from kipspark.sources.partition_files.reading import find_files
 from kipspark.sources.segments import find_segments
-from kipspark.sources.snapshots import first_snapshots
+from kipspark.sources.snapshots import snapshots_of
 from kipspark.sources.splits import Split, cut, planned
 from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError
@@ -112,7 +112,7 @@ def test_snapshots_with_numbers_that_cannot_be_are_passed_over(tmp_path: Path) -
     folder = write(tmp_path / "t-0", batch(5), f"{5:020}.log")
     for name in (f"{'9' * 20}-{1:010}", f"{7:020}-{'9' * 10}", f"{9:020}-{1:010}"):
         (folder / f"{name}.checkpoint").write_bytes(b"")
-    assert [(one.end_offset, one.epoch) for one in first_snapshots(str(tmp_path))] == [(9, 1)]
+    assert [(one.end_offset, one.epoch) for one in snapshots_of(find_segments(str(tmp_path)))] == [(9, 1)]
 
 
 @pytest.mark.parametrize("permissive", [False, True])

@@ -26,8 +26,10 @@ from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import read_packet_frames
+from kipspark.sources.partition_files.kinds import KINDS
+from kipspark.sources.partition_files.reading import find_files
 from kipspark.sources.segments import Segment, find_segments
-from kipspark.sources.snapshots import first_snapshots, read_snapshot
+from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, ends_before, position_before
 from kipspark.sources.wanted import Wanted
 from kipwire.errors import MissingExtraError
@@ -103,6 +105,28 @@ def test_topics_and_partitions_choose_among_objects(logs: str, storage: Storage)
     assert {(one.topic, one.partition) for one in chosen} == {("orders", 1)}
     (one,) = find_segments(chosen[0].path, storage=storage)  # by its own URL
     assert one == chosen[0]
+
+
+def test_patterns_fit_objects_as_they_fit_files(logs: str, storage: Storage) -> None:
+    for pattern in ("orders-*", "{orders,__consumer_offsets}-[01]/*.log", "*/"):
+        there = find_segments(f"{logs}/{pattern}", storage=storage)
+        here = find_segments(f"{SEGMENTS}/{pattern}")
+        assert [(one.topic, one.partition, one.size) for one in there] == [
+            (one.topic, one.partition, one.size) for one in here
+        ]
+    both = find_segments([f"{logs}/orders-*", f"{logs}/orders-0/", SEGMENTS / "orders-0"], storage=storage)
+    assert len(both) == len(find_segments([f"{SEGMENTS}/orders-*"])) + len(find_segments(SEGMENTS / "orders-0"))
+    for missing in ("none-*", "orders-0/none", "n*/orders-0"):
+        with pytest.raises(SourceError, match="there is no such file or folder"):
+            find_segments(f"{logs}/{missing}", storage=storage)
+
+
+def test_segments_in_a_store_are_listed_as_files_and_other_files_are_refused(logs: str, storage: Storage) -> None:
+    there = find_files(KINDS["segment"], logs, ["orders"], storage=storage)
+    here = find_files(KINDS["segment"], str(SEGMENTS), ["orders"])
+    assert [one[1:] for one in there] == [one[1:] for one in here] != []
+    with pytest.raises(SourceError, match="files beside segments are read in the folders of brokers, not in stores"):
+        find_files(KINDS["producer"], logs, storage=storage)
 
 
 @pytest.fixture
@@ -189,7 +213,7 @@ def test_other_names_are_not_of_tiered_storage(tmp_path: Path, name: str) -> Non
 
 def test_snapshots_in_a_store_are_read(bucket: Bucket, storage: Storage) -> None:
     url = bucket.put_folder("snapshots", SNAPSHOTS)
-    (there,), (here,) = first_snapshots(url, storage=storage), first_snapshots(str(SNAPSHOTS))
+    (there,), (here,) = snapshots_of(find_segments(url, storage=storage)), snapshots_of(find_segments(str(SNAPSHOTS)))
     assert there[1:5] == here[1:5]
     assert there.path.startswith(url)
     found, expected = read_snapshot(there), read_snapshot(here)

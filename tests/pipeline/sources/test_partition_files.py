@@ -151,7 +151,10 @@ def test_many_entries_are_several_batches(tmp_path: Path) -> None:
     [
         ({}, "needs the option kind, which is one of segment, offset_index, time_index, aborted_transaction, producer"),
         ({"kind": "log"}, "option kind is 'log'; it must be segment or offset_index"),
-        ({"kind": "segment", "level": "records"}, "has no option 'level'; it has kind, topics, partitions, mode"),
+        (
+            {"kind": "segment", "level": "records"},
+            "has no option 'level'; it has kind, topics, partitions, failOnMissingTopics, mode",
+        ),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, str], wrong: str) -> None:
@@ -169,4 +172,4 @@ def test_a_store_is_refused_in_one_sentence() -> None:
     with pytest.raises(SourceError, match=said):
         find_files(KINDS["producer"], "s3://bucket/logs")
     with pytest.raises(JobError, match=said):
-        folders_of_brokers("s3://bucket/logs", None)
+        folders_of_brokers(["s3://bucket/logs"], None)

@@ -18,7 +18,7 @@ from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.options import Options
 from kipspark.sources.segments import Segment, find_segments
-from kipspark.sources.snapshots import first_snapshots, read_snapshot
+from kipspark.sources.snapshots import read_snapshot, snapshots_of
 from kipspark.sources.splits import Split, cut, position_before
 from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError, columns
@@ -201,9 +201,9 @@ def test_a_log_begins_with_the_oldest_snapshot_that_ends_in_it(
         (folder / f"{start:020}.log").write_bytes(b"")
     for name in (*[f"{end:020}-{1:010}.checkpoint" for end in ends], f"{150:020}-{1:010}.checkpoint.deleted"):
         (folder / name).write_bytes(b"")
-    found = first_snapshots(str(tmp_path))
+    found = snapshots_of(find_segments(str(tmp_path)))
     assert [one.end_offset for one in found] == ([] if needed is None else [needed])
-    assert first_snapshots(str(tmp_path), topics=["orders"]) == []
+    assert snapshots_of(find_segments(str(tmp_path), topics=["orders"])) == []
 
 
 def test_folders_of_replicas_have_one_snapshot_together(tmp_path: Path) -> None:
@@ -212,12 +212,12 @@ def test_folders_of_replicas_have_one_snapshot_together(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / f"{start:020}.log").write_bytes(b"")
         (folder / f"{end:020}-{1:010}.checkpoint").write_bytes(b"")
-    (found,) = first_snapshots(str(tmp_path))
+    (found,) = snapshots_of(find_segments(str(tmp_path)))
     assert (Path(found.path).parent.parent.name, found.end_offset) == ("b", 120)
 
 
 def test_a_snapshot_has_its_records_without_those_around_them() -> None:
-    (snapshot,) = first_snapshots(str(SNAPSHOTS))
+    (snapshot,) = snapshots_of(find_segments(str(SNAPSHOTS)))
     rows = read_snapshot(snapshot)
     assert (snapshot.end_offset, snapshot.epoch, rows.num_rows) == (146, 1, 22)
     assert {str(time) for time in rows.column("timestamp").to_pylist()} == {"2026-11-21 16:05:32.091000+00:00"}
@@ -237,7 +237,7 @@ def test_a_snapshot_has_its_records_without_those_around_them() -> None:
 def test_a_damaged_snapshot_is_named(tmp_path: Path, damage: Callable[[bytes], bytes], wrong: str) -> None:
     folder = tmp_path / "__cluster_metadata-0"
     shutil.copytree(SNAPSHOTS / folder.name, folder)
-    (snapshot,) = first_snapshots(str(tmp_path))
+    (snapshot,) = snapshots_of(find_segments(str(tmp_path)))
     Path(snapshot.path).write_bytes(damage(Path(snapshot.path).read_bytes()))
     with pytest.raises(SourceError, match=rf"{1:010}\.checkpoint: .*{wrong}"):
         read_snapshot(snapshot)

@@ -57,6 +57,8 @@ class Kind(NamedTuple):
     """The column for the offset in the file's name."""
     is_of_broker: bool = False
     """Whether it is a file of the whole broker, whose entries have the partitions."""
+    is_opened: bool = True
+    """Whether files are opened, and not only listed."""
 
     def is_name_of(self, path: str) -> bool:
         """Whether files of this kind have the name that a path ends with."""
@@ -138,7 +140,7 @@ def _time(milliseconds: int) -> int | None:
 
 
 KINDS = {
-    "segment": Kind((f"{_INDEX}.log",), pa.schema([("size", pa.int64())]), _segment, "base_offset"),
+    "segment": Kind((f"{_INDEX}.log",), pa.schema([("size", pa.int64())]), _segment, "base_offset", is_opened=False),
     "offset_index": Kind(
         (f"{_INDEX}.index",),
         pa.schema([("offset", pa.int64()), ("position", pa.int32())]),

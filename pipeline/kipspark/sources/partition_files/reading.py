@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from kipspark.errors import SourceError
-from kipspark.files.access import FoundFile, files_at
-from kipspark.files.stores import is_url
+from kipspark.files.access import FoundFile
+from kipspark.files.roots import Roots, each_root, files_of
+from kipspark.files.stores import HERE, Storage, is_url
 from kipspark.sources.partition_files.kinds import Kind, PartitionFile, Row
 from kipwire import KipwireError
 from kipwire.records.names import HIGHEST_OFFSET, partition_of
@@ -20,42 +22,80 @@ _ROWS = 16384
 NOT_IN_STORES = "files beside segments are read in the folders of brokers, not in stores; give a folder of this machine"
 
 
+class Listing(NamedTuple):
+    """What is at some paths."""
+
+    files: list[PartitionFile]
+    """Those that are wanted."""
+    there: frozenset[tuple[str, int]]
+    """Topic and number of all partitions with files, wanted or not."""
+
+
 def find_files(
-    kind: Kind, root: str, topics: Collection[str] = (), partitions: Collection[int] = ()
+    kind: Kind,
+    roots: Roots,
+    topics: Collection[str] = (),
+    partitions: Collection[int] = (),
+    storage: Storage = HERE,
 ) -> list[PartitionFile]:
-    """The files of a kind at a path, in the order of their paths.
+    """The files of `list_files`, which has the arguments and errors."""
+    return list_files(kind, roots, topics, partitions, storage).files
+
+
+def list_files(
+    kind: Kind,
+    roots: Roots,
+    topics: Collection[str] = (),
+    partitions: Collection[int] = (),
+    storage: Storage = HERE,
+) -> Listing:
+    """The files of a kind at some paths, in the order of their paths, each once.
 
     Args:
         kind: of file.
-        root: a broker's log folder, a folder above one, the folder of a partition, or one such file. Files of a whole
-            broker are also found above the folder of a partition.
+        roots: of each, a broker's log folder, a folder above one, the folder of a partition, or one such file. Files
+            of a whole broker are also found above the folder of a partition.
         topics: only those of these topics; all if empty. Files of a whole broker are all found.
         partitions: only those of partitions with these numbers; all if empty.
+        storage: how to reach the store, for a URL.
 
     Raises:
-        SourceError: the path does not exist, cannot be listed, or is a URL.
+        SourceError: a path does not exist or cannot be listed, or is a URL and files of this kind are opened.
     """
-    if is_url(root):
-        raise SourceError(f"{root}: {NOT_IN_STORES}")
-    path = Path(root).absolute()
-    if kind.is_of_broker and partition_of(path.name) is not None and path.is_dir():
-        roots = [above for name in kind.patterns if (above := path.parent / name).is_file()]
-    else:
-        roots = [path]
-    listed = [one for place in roots for one in files_at(place, kind.is_name_of) if kind.is_name_of(one.path)]
-    found = [file for one in listed if (file := _file(kind, one)) is not None]
-    return sorted(
+    for root in each_root(roots):
+        if is_url(root) and kind.is_opened:
+            raise SourceError(f"{root}: {NOT_IN_STORES}")
+    there: set[tuple[str, int]] = set()
+
+    def is_chosen(path: str) -> bool:
+        of_folder = partition_of(path.rpartition("/")[0].rpartition("/")[2])
+        there.update(() if of_folder is None else [of_folder])
+        return kind.is_name_of(path)
+
+    places = [place for root in each_root(roots) for place in _places(kind, root)]
+    listed = [given.file for given in files_of(places, is_chosen, storage)]
+    found = [file for one in listed if is_chosen(one.path) and (file := _file(kind, one)) is not None]
+    chosen = sorted(
         file
         for file in found
         if kind.is_of_broker
         or ((not topics or file.topic in topics) and (not partitions or file.partition in partitions))
     )
+    return Listing(chosen, frozenset(there))
+
+
+def _places(kind: Kind, root: str) -> list[str]:
+    """Where to look for files: above the folder of a partition for those of a whole broker."""
+    path = Path(root).absolute()
+    if kind.is_of_broker and partition_of(path.name) is not None and path.is_dir():
+        return [str(above) for name in kind.patterns if (above := path.parent / name).is_file()]
+    return [root]
 
 
 def _file(kind: Kind, found: FoundFile) -> PartitionFile | None:
-    path = Path(found.path)
-    number = int(path.stem) if kind.number else None
-    of_folder = partition_of(path.parent.name)
+    _, folder, name = ["", *found.path.rsplit("/", 2)][-3:]
+    number = int(name.partition(".")[0]) if kind.number else None
+    of_folder = partition_of(folder)
     if (of_folder is None and not kind.is_of_broker) or (number or 0) > HIGHEST_OFFSET:
         return None
     topic, partition = of_folder or (None, None)

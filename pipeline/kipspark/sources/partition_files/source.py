@@ -10,13 +10,15 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
+from kipspark.files.stores import Storage
+from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
 from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
 from kipspark.sources.partition_files.kinds import KINDS, PartitionFile
-from kipspark.sources.partition_files.reading import find_files, read_file
+from kipspark.sources.partition_files.reading import list_files, read_file
 from kipspark.spark.compute import pc
 from kipspark.spark.types import struct_type
 
-OPTIONS = ("kind", "topics", "partitions", "mode")
+OPTIONS = ("kind", *CHOSEN_OPTIONS, "mode")
 _FILES_OF_TASK = 256
 """A task costs as much as reading some hundred of these files, most of which are small."""
 
@@ -38,10 +40,10 @@ class KafkaPartitionFilesSource(DataSource):
         options = self._options()
         return _Reader(
             _Request(
-                options.path(),
+                options.roots(),
+                options.storage(),
                 _kind(options),
-                options.texts("topics"),
-                options.numbers("partitions"),
+                chosen_of(options),
                 options.one_of("mode", MODES, FAILFAST) == PERMISSIVE,
             )
         )
@@ -59,10 +61,10 @@ def _kind(options: Options) -> str:
 class _Request(NamedTuple):
     """What the options say."""
 
-    path: str
+    roots: tuple[str, ...]
+    storage: Storage
     kind: str
-    topics: tuple[str, ...]
-    partitions: tuple[int, ...]
+    chosen: Chosen
     permissive: bool
 
 
@@ -80,7 +82,12 @@ class _Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         request = self.request
-        files = find_files(KINDS[request.kind], request.path, request.topics, request.partitions)
+        kind = KINDS[request.kind]
+        files, there = list_files(
+            kind, request.roots, request.chosen.topics, request.chosen.partitions, request.storage
+        )
+        if not kind.is_of_broker:
+            request.chosen.check(request.roots, there)
         return [_Task(files[at : at + _FILES_OF_TASK]) for at in range(0, len(files), _FILES_OF_TASK)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -93,7 +100,7 @@ class _Reader(DataSourceReader):
 
     def _wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of wanted partitions; a row with an error, whose partition is not known, is always wanted."""
-        for name, wanted in (("topic", self.request.topics), ("partition", self.request.partitions)):
+        for name, wanted in (("topic", self.request.chosen.topics), ("partition", self.request.chosen.partitions)):
             if wanted:
                 column = batch.column(name)
                 is_wanted = pc.is_in(column, pa.array(wanted, column.type))
