@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 
 from kipspark.files.roots import Roots, shown_roots
 from kipspark.interrupts import ctrl_c
-from kipspark.job_reports.logs import heads, log, log_stream
+from kipspark.job_reports.logs import files, heads, log, log_stream
 from kipspark.job_reports.offset_metrics import metrics_of
 from kipspark.job_reports.times import DOTS
 from kipspark.jobs import lag, offsets
@@ -20,6 +20,7 @@ from kipspark.report import charts
 from kipspark.report.report import Chart, Report, Table
 from kipspark.spark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
 from kipspark.spark.live_times import live_firsts
+from kipwire.logs.internal import METADATA
 from kipwire.tools.terminal import OUT
 
 STALLED_AFTER = 60
@@ -36,7 +37,8 @@ def offsets_report(spark: SparkSession, roots: Roots, stalled_after: int = STALL
     batches = heads(spark, roots, lag.OF_BATCHES).persist()
     of_groups = without_copies(log(spark, roots, [offsets.TOPIC], includeControl="true")).persist()
     lagging = offsets.with_lag(offsets.commits(committed(of_groups)), offsets.ends(batches)).persist()
-    ends = lag.last_ends(batches).persist()
+    of_all = lag.last_ends(batches, files(spark, roots, "segment"))
+    ends = of_all.where(sf.col("topic") != METADATA).persist()  # which no group can read
     as_of = lag.last_time(batches).persist()
     groups = lag.with_seconds(offsets.latest_with_ends(lagging, ends), batches, as_of).persist()
     stalled = lag.stalled(groups, lag.moves(lagging), as_of, stalled_after).persist()

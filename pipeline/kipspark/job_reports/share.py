@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.files.roots import Roots, shown_roots
-from kipspark.job_reports.logs import heads, log, metadata_snapshot
+from kipspark.job_reports.logs import files, heads, log, metadata_snapshot
 from kipspark.jobs import metadata, share
 from kipspark.jobs.lag import last_ends
 from kipspark.report.report import Report, Table
@@ -20,7 +20,7 @@ def share_report(spark: SparkSession, roots: Roots) -> Report:
     def rows(topic: str) -> DataFrame:
         return log(spark, roots, [topic], includeControl="true")
 
-    ends = last_ends(heads(spark, roots, _OF_ENDS))
+    ends = last_ends(heads(spark, roots, _OF_ENDS), files(spark, roots, "segment"))
     of_cluster = share.topic_ids(rows(metadata.TOPIC), metadata_snapshot(spark, roots))
     topics = _names(of_cluster, share.topics_of_groups(rows(share.GROUPS))).persist()
     states = share.states(rows(share.TOPIC)).persist()

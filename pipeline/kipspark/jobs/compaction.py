@@ -11,10 +11,11 @@ from pyspark.sql import functions as sf
 
 from kipspark.jobs import metadata
 from kipspark.jobs.open_transactions import folder
+from kipwire.logs.internal import COORDINATORS
 
 OF_RECORDS = ("topic", "partition", "offset", "key", "value", "producer_id", "is_transactional", "segment")
 """The columns of records that are needed."""
-INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+INTERNAL = tuple(COORDINATORS)
 """The topics of brokers that are always compacted."""
 
 _REPLICA = ["topic", "partition", "folder"]

@@ -13,8 +13,6 @@ OF_BATCHES = (*offsets.OF_BATCHES, "base_timestamp", "timestamp_type")
 PLACE = ("group", "topic", "partition")
 """What one offset of a group is for."""
 
-_METADATA = "__cluster_metadata"
-"""A topic that no group can read."""
 _TIME = "struct<time:timestamp>"
 
 
@@ -32,16 +30,19 @@ def last_time(batches: DataFrame) -> DataFrame:
     return batches.agg(sf.coalesce(past, sf.max(time)).alias("as_of"))
 
 
-def last_ends(batches: DataFrame) -> DataFrame:
+def last_ends(batches: DataFrame, segments: DataFrame) -> DataFrame:
     """The last ends of partitions: topic, partition, end_offset, which is the offset of the next record.
 
-    A partition without any batch has no row.
+    It is after the last batch, and not before the last segment, whose name says where it begins: retention leaves an
+    empty one.
 
     Args:
         batches: as for `last_time`, read with `includeControl`, since control records take offsets too.
+        segments: rows of `kafka_partition_files` of the kind `segment`.
     """
-    ends = batches.where(sf.col("topic") != _METADATA).groupBy("topic", "partition")
-    return ends.agg((sf.max("last_offset") + 1).alias("end_offset"))
+    after = batches.select("topic", "partition", (sf.col("last_offset") + 1).alias("end"))
+    ends = after.unionByName(segments.select("topic", "partition", sf.col("base_offset").alias("end")))
+    return ends.groupBy("topic", "partition").agg(sf.max("end").alias("end_offset"))
 
 
 def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> DataFrame:
@@ -52,8 +53,8 @@ def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> Dat
     group has read whole batches. If it has read a part of one, the age is too high by at most the time between the
     records of that batch.
 
-    It is 0 if `lag` is 0, and null if the lag or that timestamp is not known, or the timestamp is after `as_of`.
-    Timestamps of producers are by their own clocks.
+    It is 0 if `lag` is 0, or if no batch is left to read: what takes the offsets is deleted. It is null if the lag or
+    that timestamp is not known, or the timestamp is after `as_of`. Timestamps of producers are by their own clocks.
 
     Args:
         groups: with the columns of `PLACE`, offset and lag.
@@ -81,7 +82,7 @@ def with_seconds(groups: DataFrame, batches: DataFrame, as_of: DataFrame) -> Dat
         both.withColumn("first", sf.last("head", ignorenulls=True).over(from_here_on))
         .where(sf.col("head").isNull())
         .crossJoin(sf.broadcast(as_of))
-        .withColumn("lag_seconds", _seconds(sf.col("first.time")))
+        .withColumn("lag_seconds", _seconds(sf.col("first").isNotNull(), sf.col("first.time")))
         .select(*_with_after(groups.columns, "lag", "lag_seconds"))
     )
 
@@ -100,7 +101,7 @@ def with_seconds_since(groups: DataFrame, firsts: DataFrame, as_of: DataFrame) -
     return (
         groups.join(sf.broadcast(firsts), ["topic", "partition", "offset"], "left")
         .crossJoin(sf.broadcast(as_of))
-        .withColumn("lag_seconds", sf.when(~sf.col("has_record"), sf.lit(0.0)).otherwise(_seconds(sf.col("time"))))
+        .withColumn("lag_seconds", _seconds(sf.coalesce("has_record", sf.lit(True)), sf.col("time")))
         .select(*_with_after(groups.columns, "lag", "lag_seconds"))
     )
 
@@ -147,10 +148,11 @@ def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int)
     )
 
 
-def _seconds(first: Column) -> Column:
-    """The lag in seconds as of `as_of`, by the time of the first unread record."""
+def _seconds(is_there: Column, first: Column) -> Column:
+    """The lag in seconds as of `as_of`, by the time of the first unread record, if there is one."""
     age = (sf.unix_micros("as_of") - sf.unix_micros(first)) / sf.lit(1_000_000.0)
-    return sf.when(sf.col("lag") == 0, sf.lit(0.0)).when((sf.col("lag") > 0) & (first <= sf.col("as_of")), age)
+    is_read = (sf.col("lag") == 0) | ((sf.col("lag") > 0) & ~is_there)
+    return sf.when(is_read, sf.lit(0.0)).when((sf.col("lag") > 0) & (first <= sf.col("as_of")), age)
 
 
 def _with_after(names: list[str], before: str, name: str) -> list[str | Column]:

@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kipspark.spark.functions import from_coordinator
+from kipwire.logs.internal import INTERNAL_TOPICS
 
 TOPIC = "__consumer_offsets"
 OF_BATCHES = ("topic", "partition", "last_offset", "max_timestamp")
@@ -64,7 +65,7 @@ def commits(log: DataFrame) -> DataFrame:
 
 
 def ends(batches: DataFrame) -> DataFrame:
-    """The ends of the partitions of other topics over time: topic, partition, time, end_offset.
+    """The ends of partitions over time, but not of the brokers' own topics: topic, partition, time, end_offset.
 
     One row per batch. The time is the highest timestamp in it, as its producer or its broker set it.
 
@@ -72,7 +73,7 @@ def ends(batches: DataFrame) -> DataFrame:
         batches: rows of `kafka_log` with the level `batches`, read with `includeControl`, since control records take
             offsets too.
     """
-    return batches.where(~sf.col("topic").startswith("__") & sf.col("max_timestamp").isNotNull()).select(
+    return batches.where(~sf.col("topic").isin(*INTERNAL_TOPICS) & sf.col("max_timestamp").isNotNull()).select(
         "topic", "partition", sf.col("max_timestamp").alias("time"), (sf.col("last_offset") + 1).alias("end_offset")
     )
 

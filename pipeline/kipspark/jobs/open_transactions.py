@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField, StructType
 
+from kipspark.jobs.lag import last_ends
 from kipspark.jobs.transaction_markers import MARKER_FIELDS, with_markers
 from kipspark.spark.types import spark_type
 from kipwire.producer_sequence import HIGHEST_SEQUENCE
@@ -184,7 +185,7 @@ def partitions(batches: DataFrame, segments: DataFrame, known: DataFrame) -> Dat
         known: of `producers`.
     """
     starts = log_starts(segments).groupBy(*_PARTITION).agg(sf.min("log_start").alias("log_start"))
-    ends = batches.groupBy(*_PARTITION).agg((sf.max("last_offset") + 1).alias("end_offset"))
+    ends = last_ends(batches, segments)
     undecided = (
         known.where(sf.col("start_offset").isNotNull())
         .groupBy(*_PARTITION)
@@ -198,19 +199,18 @@ def partitions(batches: DataFrame, segments: DataFrame, known: DataFrame) -> Dat
         .groupBy(*_PARTITION)
         .agg(sf.sum("records_count").alias("held_back"))
     )
-    end = sf.coalesce("end_offset", "log_start")
     return (
-        starts.join(ends, _PARTITION, "left")
+        starts.join(ends, _PARTITION)
         .join(undecided, _PARTITION, "left")
         .join(held, _PARTITION, "left")
         .select(
             *_PARTITION,
             "log_start",
             # As in Kafka, what was deleted is not waited for.
-            sf.when(sf.col("first_undecided").isNull(), end)
+            sf.when(sf.col("first_undecided").isNull(), sf.col("end_offset"))
             .otherwise(sf.greatest("first_undecided", "log_start"))
             .alias("last_stable_offset"),
-            end.alias("end_offset"),
+            "end_offset",
             sf.coalesce("held_back", sf.lit(0)).alias("held_back"),
             sf.coalesce("open_transactions", sf.lit(0)).alias("open_transactions"),
         )

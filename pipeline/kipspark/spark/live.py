@@ -22,6 +22,7 @@ from pyspark.sql import functions as sf
 
 from kipspark.errors import SourceError
 from kipspark.spark.secrets import without_secrets
+from kipwire.logs.internal import COORDINATORS, METADATA
 
 OLDER_WAY = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 """Spark's setting for its older way of fetching offsets, by a consumer that is a member of a group."""
@@ -35,7 +36,6 @@ COMMITTED_ONLY = {"kafka.isolation.level": "read_committed"}
 CONNECTOR_ERRORS = (Py4JJavaError, PySparkException)
 """What reading with the connector raises."""
 
-_METADATA = "__cluster_metadata"
 _OURS = {
     "kafka.bootstrap.servers": "bootstrap_servers",
     "subscribe": "topics",
@@ -133,7 +133,7 @@ def _chosen(
     common = _UNLESS_GIVEN | given | {"kafka.bootstrap.servers": bootstrap_servers}
     with newer_way(spark):  # only this way notices what is missing
         _look(spark, names, common)
-    if any(name.startswith("__") for name in names):
+    if any(name in COORDINATORS for name in names):
         spark.conf.set(OLDER_WAY, "true")
     return {"startingoffsets": "earliest"} | common | {"subscribe": ",".join(names), "includeheaders": "true"}
 
@@ -180,9 +180,9 @@ def _names(topics: Iterable[str]) -> list[str]:
     for name in names:
         if not _TOPIC.fullmatch(name):
             raise SourceError(f"{name!r} is not a valid topic name; use letters, digits, dots, hyphens, underscores")
-    if _METADATA in names:
+    if METADATA in names:
         raise SourceError(
-            f"{_METADATA}: brokers do not let clients read it; read its folder in a broker's log folder: "
+            f"{METADATA}: brokers do not let clients read it; read its folder in a broker's log folder: "
             'spark.read.format("kafka_log").option("topics", "__cluster_metadata"), or kipspark metadata PATH'
         )
     return names

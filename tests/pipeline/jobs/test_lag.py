@@ -8,6 +8,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from kipspark.job_reports.offsets import offsets_report
+from kipspark.jobs.offsets import ends
+from kipspark.report.metrics import exposition
+from kipwire.logs.internal import INTERNAL_TOPICS
+from kipwire.records import Record, write_batch
 from tests.support.subjects.offset_logs import Batch, Commit, at, write_logs
 from tests.support.subjects.spark_tables import rows
 
@@ -129,3 +133,61 @@ def test_what_stands_still_while_the_topic_grows_is_stalled(spark: SparkSession,
     ]
     # The time that an offset must stand still is a choice; one that stands for exactly that long counts.
     assert [row["group"] for row in rows(table(spark, folder, "stalled", 260))] == ["before the log", "stuck"]
+
+
+def roll(folder: Path, partition: int, base_offset: int, data: bytes = b"") -> None:
+    """Begin another segment."""
+    (folder / f"t-{partition}" / f"{base_offset:020}.log").write_bytes(data)
+
+
+def test_a_partition_ends_where_its_last_segment_begins_or_later(spark: SparkSession, tmp_path: Path) -> None:
+    log: dict[int, list[Batch]] = {
+        0: [],
+        1: [Batch(0, [0] * 10)],
+        2: [Batch(0, [0] * 10)],
+        3: [Batch(0, [0] * 10)],
+        4: [],
+        5: [Batch(0, [0] * 10), Batch(20, [5] * 10)],
+    }
+    commits = [Commit("g", number, 5, 20) for number in log] + [Commit("at the end", 0, 190, 20)]
+    folder = write_logs(tmp_path, "t", log, commits)
+    roll(folder, 0, 190)
+    (folder / "t-0" / f"{0:020}.log").unlink()  # retention
+    roll(folder, 1, 50)  # compaction has removed what was between
+    roll(folder, 2, 10, b"\0" * 8 + b"\0\0\1\0")  # a batch that is not complete
+    roll(folder, 3, 10, write_batch([Record(offset=12, timestamp=0, value=b"v")]))
+    report = offsets_report(spark, folder)
+    groups = rows(next(one for one in report.tables if one.name == "groups").frame)
+    found = {(row["group"], row["partition"]): (row["end_offset"], row["lag"], row["lag_seconds"]) for row in groups}
+    assert found == {
+        ("g", 0): (190, 185, 0.0),  # no record is left to read
+        ("at the end", 0): (190, 0, 0.0),
+        ("g", 1): (50, 45, 20.0),
+        ("g", 2): (10, 5, 20.0),
+        ("g", 3): (13, 8, 20.0),
+        ("g", 4): (0, 0, 0.0),
+        ("g", 5): (30, 25, 20.0),
+    }
+    text = exposition(report.metrics)
+    assert 'kafka_topic_partition_current_offset{topic="t",partition="0"} 190' in text
+    assert 'kafka_consumergroup_lag{consumergroup="g",topic="t",partition="0"} 185' in text
+    assert "__cluster_metadata" not in text
+
+
+def test_topics_of_users_may_begin_with_what_those_of_brokers_begin_with(spark: SparkSession, tmp_path: Path) -> None:
+    log = {0: [Batch(0, [0] * 10)]}
+    commits = [Commit("reads", 0, 4, 30), Commit("waits", 0, 10, 30), Commit("last", 0, 10, 300)]
+    folder = write_logs(tmp_path, "__user.state", log, commits)
+    found = {row["group"]: row for row in rows(table(spark, folder, "groups"))}
+    assert (found["reads"]["lag_at_commit"], found["waits"]["lag_at_commit"]) == (6, 0)
+    assert rows(table(spark, folder, "stalled")) == [], "the topic has not grown since"
+    assert {(row["end_offset"], row["lag"]) for row in rows(table(spark, folder, "commits"))} == {(10, 6), (10, 0)}
+
+
+def test_only_topics_of_brokers_have_no_end_at_a_time(spark: SparkSession) -> None:
+    names = [*INTERNAL_TOPICS, "__user.state", "__debezium-heartbeat.db", "orders"]
+    batches = spark.createDataFrame(
+        [(name, 0, 9, at(0)) for name in names],
+        "topic string, partition int, last_offset long, max_timestamp timestamp",
+    )
+    assert {row["topic"] for row in rows(ends(batches))} == {"__user.state", "__debezium-heartbeat.db", "orders"}
