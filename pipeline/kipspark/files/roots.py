@@ -100,6 +100,11 @@ def _is_pattern(root: str, storage: Storage) -> bool:
         raise _unlisted(root, error) from None
 
 
+def fitting(root: str, storage: Storage = HERE) -> list[str]:
+    """The path itself, or if it is a pattern, what fits it as `matching` says."""
+    return matching(root, storage) if _is_pattern(root, storage) else [root]
+
+
 def matching(pattern: str, storage: Storage = HERE) -> list[str]:
     """The paths that fit a pattern as far as names say it, sorted; those of its last part may not exist.
 

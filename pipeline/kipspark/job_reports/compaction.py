@@ -12,6 +12,7 @@ from kipspark.files.roots import Roots, shown_roots
 from kipspark.job_reports.logs import files, heads, log, metadata_records
 from kipspark.jobs import compaction, metadata, open_transactions
 from kipspark.report.report import Report, Table
+from kipwire.tools.words import did_you_mean
 
 
 def compaction_report(spark: SparkSession, roots: Roots, wanted: Sequence[str]) -> Report:
@@ -75,7 +76,7 @@ def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) 
     """
     for topic in wanted:
         if topic not in there:
-            raise JobError(f"--topics: there is no {topic!r} in {shown_roots(roots)}")
+            raise JobError(f"--topics: there is no {topic!r} in {shown_roots(roots)}{did_you_mean(topic, there)}")
 
 
 def _compacted(spark: SparkSession, roots: Roots) -> set[str]:

@@ -39,14 +39,15 @@ class Chosen(NamedTuple):
             if topic not in topics:
                 guess = did_you_mean(topic, topics)
                 raise SourceError(
-                    f"{shown_roots(roots)}: there is no folder of topic {topic!r}{guess or ';'} {_there_are(topics)}"
+                    f"{shown_roots(roots)}: there is no folder of topic {topic!r}"
+                    + (f"{guess} There {_are(topics)}" if guess else f"; there {_are(topics)}")
                 )
         numbers = sorted({number for topic, number in there if not self.topics or topic in self.topics})
         for number in self.partitions:
             if number not in numbers:
                 of = f" of {_listed(self.topics)}" if self.topics else ""
                 raise SourceError(
-                    f"{shown_roots(roots)}: there is no folder of partition {number}{of}; {_there_are(numbers)}"
+                    f"{shown_roots(roots)}: there is no folder of partition {number}{of}; there {_are(numbers)}"
                 )
 
 
@@ -61,8 +62,8 @@ def chosen_of(options: Options) -> Chosen:
     )
 
 
-def _there_are(names: Collection[str | int]) -> str:
-    return f"there {'is' if len(names) == 1 else 'are'} {_listed(names)}"
+def _are(names: Collection[str | int]) -> str:
+    return f"{'is' if len(names) == 1 else 'are'} {_listed(names)}"
 
 
 def _listed(names: Collection[str | int]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from pyspark.errors import PythonException, StreamingQueryException
+from pyspark.errors import PySparkException, PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as sf
 
@@ -61,7 +62,28 @@ def test_options_of_a_log_leave_out_what_is_not_asked_for(spark: SparkSession, l
     expected = log.where("topic = 'orders' and partition in (1, 2) and offset between 100 and 109 and not is_control")
     key = ["partition", "offset", "key", "value"]
     assert rows(some.select(key).orderBy(key)) == rows(expected.select(key).orderBy(key))
-    assert spark.read.format("kafka_log").option("topics", "none").load(str(SEGMENTS)).count() == 0
+    none = spark.read.format("kafka_log").option("topics", "order")
+    assert none.option("failOnMissingTopics", "false").load(str(SEGMENTS)).count() == 0
+    with pytest.raises(
+        PySparkException, match=r"no folder of topic 'order'; did you mean orders\? There are __cluster_"
+    ):
+        none.option("failOnMissingTopics", "true").load(str(SEGMENTS)).count()
+
+
+@pytest.mark.every_spark
+def test_several_paths_and_patterns_are_read_together(spark: SparkSession, log: DataFrame, tmp_path: Path) -> None:
+    folders = [str(SEGMENTS / f"orders-{number}") for number in (0, 1)]
+    key = ["partition", "offset", "value"]
+    expected = rows(log.where("topic = 'orders' and partition < 2 and not is_control").select(key).orderBy(key))
+    for given in (folders, str(SEGMENTS / "orders-[01]"), [*folders, *folders]):
+        found = spark.read.format("kafka_log").load(given).select(key)
+        assert rows(found.orderBy(key)) == expected
+    for options in ({"paths": json.dumps(folders)}, {"path": str(SEGMENTS / "orders-[01]")}):
+        stream = spark.readStream.format("kafka_log").options(**options).load().select(key)
+        place = tmp_path / next(iter(options))
+        writer = stream.writeStream.format("parquet").option("checkpointLocation", str(place / "seen"))
+        writer.trigger(availableNow=True).start(str(place / "rows")).awaitTermination()
+        assert rows(spark.read.parquet(str(place / "rows")).orderBy(key)) == expected
 
 
 def test_batches_are_rows_with_the_counts_of_their_records(log: DataFrame, batches: DataFrame) -> None:

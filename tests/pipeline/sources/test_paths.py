@@ -202,6 +202,16 @@ def test_snapshots_and_files_beside_segments_are_of_all_paths(brokers: Path) -> 
     assert len(list(rows(KafkaSnapshotSource(both)))) == 22
 
 
+def test_checkpoints_of_brokers_are_found_above_all_folders_that_fit(brokers: Path) -> None:
+    for name in ("a", "b"):
+        (brokers / name / "logs" / "cleaner-offset-checkpoint").write_text(f"0\n1\norders 0 {ord(name)}\n")
+    for roots in (brokers / "*/logs/*-0", [brokers / "b", brokers / "a/logs/orders-0"], brokers):
+        found = rows(KafkaPartitionFilesSource({**path_options(roots), "kind": "partition_offset"}))
+        assert sorted(row["offset"] for row in found) == [97, 98]
+    with pytest.raises(SourceError, match="nothing that fits this pattern"):
+        list(rows(KafkaPartitionFilesSource({"path": f"{brokers}/*/none-0", "kind": "partition_offset"})))
+
+
 @pytest.mark.parametrize("text", ["", "a,b", "[]", '["a", 1]', '["a", ""]', '{"a": 1}', "[" * 100_000])
 @pytest.mark.parametrize("source", SOURCES)
 def test_paths_that_are_no_list_are_refused(source: Any, text: str) -> None:
@@ -250,7 +260,7 @@ def snapshots(root: Path, **options: str) -> Any:
     [
         (
             {"topics": "order"},
-            r": there is no folder of topic 'order'; did you mean orders\? there are clicks, orders$",
+            r": there is no folder of topic 'order'; did you mean orders\? There are clicks, orders$",
         ),
         ({"topics": "clicks,nope"}, r": there is no folder of topic 'nope'; there are clicks, orders$"),
         ({"topics": "clicks", "partitions": "0,1"}, r": there is no folder of partition 1 of clicks; there is 0$"),

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kipspark.errors import SourceError
 from kipspark.files.access import FoundFile
-from kipspark.files.roots import Roots, each_root, files_of
+from kipspark.files.roots import Roots, each_root, files_of, fitting
 from kipspark.files.stores import HERE, Storage, is_url
 from kipspark.sources.partition_files.kinds import Kind, PartitionFile, Row
 from kipwire import KipwireError
@@ -85,11 +85,13 @@ def list_files(
 
 
 def _places(kind: Kind, root: str) -> list[str]:
-    """Where to look for files: above the folder of a partition for those of a whole broker."""
-    path = Path(root).absolute()
-    if kind.is_of_broker and partition_of(path.name) is not None and path.is_dir():
-        return [str(above) for name in kind.patterns if (above := path.parent / name).is_file()]
-    return [root]
+    """Where to look for files: also above the folder of a partition for those of a whole broker."""
+    if not kind.is_of_broker:
+        return [root]
+    folders = [Path(place).absolute() for place in fitting(root)]
+    of_partitions = [folder for folder in folders if partition_of(folder.name) is not None and folder.is_dir()]
+    above = {folder.parent / name for folder in of_partitions for name in kind.patterns}
+    return [root, *sorted(str(file) for file in above if file.is_file())]
 
 
 def _file(kind: Kind, found: FoundFile) -> PartitionFile | None:
