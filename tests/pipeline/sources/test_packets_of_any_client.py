@@ -11,16 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kafka_messages
+from kafka_messages.api_versions_request.v0 import ApiVersionsRequest as ApiVersions0
+from kafka_messages.api_versions_request.v3 import ApiVersionsRequest as ApiVersions3
+from kafka_messages.fetch_request.v11 import FetchRequest as Fetch11
+from kafka_messages.metadata_request.v12 import MetadataRequest as Metadata12
+from kipwire import Message
 from kipwire.packets.capture import find_frames
 from kipwire.packets.requests import begins_request, is_request, opens_with_request, request_of, why_no_request
 from tests.support import packet_dumps as made
 from tests.support.subjects.packet_talks import Talk, errors_of, found_in, frames_of, sized
 
-REQUESTS = [
-    kafka_messages.message("ApiVersionsRequest", 3)(client_software_name="librdkafka", client_software_version="2.4.0"),
-    kafka_messages.message("ApiVersionsRequest", 0)(),
-    kafka_messages.message("MetadataRequest", 12)(topics=None),
-    kafka_messages.message("FetchRequest", 11)(max_wait_ms=500, min_bytes=1, topics=[]),
+REQUESTS: list[Message] = [
+    ApiVersions3(client_software_name="librdkafka", client_software_version="2.4.0"),
+    ApiVersions0(),
+    Metadata12(topics=None),
+    Fetch11(max_wait_ms=500, min_bytes=1, topics=[]),
 ]
 NAMES = st.text(st.characters(min_codepoint=ord("0"), max_codepoint=ord("z")), min_size=1, max_size=63)
 ODD = ["client of new\nline\ttab", "caf\u00a0e\u00ad", "\x01", "\u200b\ufeff", "\U0001fae8", "\U00011f5a", "\x7f\x80"]
@@ -48,7 +53,7 @@ def test_client_ids_with_odd_characters_are_found_in_packets(tmp_path: Path, cli
 @given(
     st.one_of(st.text(), st.text(st.characters(categories=["Cc", "Cf", "Cn", "Zs", "Co"]))), st.sampled_from(REQUESTS)
 )
-def test_every_client_id_that_is_text_is_that_of_a_request(client_id: str, body: kafka_messages.Message) -> None:
+def test_every_client_id_that_is_text_is_that_of_a_request(client_id: str, body: Message) -> None:
     frame = kafka_messages.encode_request(body, correlation_id=1, client_id=client_id.replace("\0", "0"))
     assert is_request(frame)
     assert request_of(frame) == (body.API_KEY, body.VERSION, 1, client_id.replace("\0", "0"))

@@ -82,8 +82,8 @@ def test_several_paths_and_patterns_are_read_each_record_once(
     given = [f"{brokers}/{root}" for root in roots]
     assert values(given) == expected
     assert values([f"file://{root}" for root in given]) == expected
-    follower = KafkaLogSource(path_options(given))
-    reader = follower.streamReader(follower.schema())
+    stream = KafkaLogSource(path_options(given))
+    reader: Any = stream.streamReader(stream.schema())
     followed = [
         row["value"].decode()
         for task in reader.partitions(reader.initialOffset(), reader.latestOffset())
