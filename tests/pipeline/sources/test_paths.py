@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kipspark.errors import ListingError, SourceError
+from kipspark.errors import JobError, ListingError, SourceError
 from kipspark.files.roots import each_root, matching, shown_roots
 from kipspark.sources.capture_files import find_captures
+from kipspark.sources.extraction import extract
 from kipspark.sources.frames_source import KafkaFramesSource
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.options import Options, path_options
@@ -23,7 +24,9 @@ from kipspark.sources.partition_files.source import KafkaPartitionFilesSource
 from kipspark.sources.segments import find_segments
 from kipspark.sources.snapshot_source import KafkaSnapshotSource
 from kipwire.records import Record, write_batch
+from tests.support import packet_dumps as made
 from tests.support.places import DATA
+from tests.support.subjects.packet_talks import Talk
 from tests.support.unlisted import forbid
 
 SNAPSHOTS = DATA / "snapshots"
@@ -193,6 +196,19 @@ def test_packet_files_of_one_folder_are_one_capture_however_they_are_named(tmp_p
     assert captures([monday / "a.pcap", tmp_path / "tuesday"]) == {("a.pcap", 1), ("tuesday", 2)}
     assert captures(tmp_path / "*" / "*") == {("monday", 2), ("tuesday", 2)}, "a pattern does not name notes"
     assert captures(tmp_path / "*" / "a.pcap") == {("monday", 1), ("tuesday", 1)}
+
+
+def test_the_files_of_one_capture_are_extracted_together(tmp_path: Path) -> None:
+    talk = Talk().ask(1).answer(1).ask(2).answer(2).segments
+    files = [tmp_path / "in" / "a.pcap", tmp_path / "in" / "a.pcap1"]
+    files[0].parent.mkdir()
+    for file, part in zip(files, (talk[:4], talk[4:]), strict=True):
+        file.write_bytes(made.dump(part))
+    assert extract(files, tmp_path / "out", ()) == (4, 0)
+    other = tmp_path / "other.pcap"
+    other.write_bytes(made.dump(talk))
+    with pytest.raises(JobError, match=r"\.pcap and .*other\.pcap: has more than one capture; extract them one by one"):
+        extract([files[0], other], tmp_path / "none", ())
 
 
 def test_snapshots_and_files_beside_segments_are_of_all_paths(brokers: Path) -> None:
