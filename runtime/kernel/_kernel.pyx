@@ -24,7 +24,7 @@ from checksums cimport *
 from cursor cimport *
 from output cimport *
 from sizes cimport is_size
-from utf8 cimport is_utf8
+from utf8 cimport is_utf8, put_text_of_any
 
 from _thread import RLock
 from struct import pack as packed

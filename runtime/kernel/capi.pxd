@@ -193,6 +193,14 @@ cdef extern from *:
         return text;
     }
 
+    /* An instance of a class derived from str, which has no other `__new__` run. */
+    static PyObject* kip_text_of_class(PyTypeObject* type, PyObject* text) {
+        PyObject* arguments = PyTuple_Pack(1, text);
+        PyObject* item = arguments == NULL ? NULL : PyUnicode_Type.tp_new(type, arguments, NULL);
+        Py_XDECREF(arguments);
+        return item;
+    }
+
     /* The UTF-8 of a str, which lasts as long as that; NULL where it has none. */
     static inline const char* kip_utf8(PyObject* text, Py_ssize_t* size) {
         if (!PyUnicode_IS_COMPACT_ASCII(text)) return PyUnicode_AsUTF8AndSize(text, size);
@@ -352,6 +360,7 @@ cdef extern from *:
     PyObject* new_instance "PyType_GenericAlloc"(PyTypeObject* type, Py_ssize_t item_count)
     PyObject* list_of "kip_list_of"(PyObject** elements, Py_ssize_t count)
     PyObject* text_of "kip_text_of"(const uint8_t* utf8, Py_ssize_t size)
+    PyObject* text_of_class "kip_text_of_class"(PyTypeObject* type, PyObject* text)
     const char* utf8_of "kip_utf8"(PyObject* text, Py_ssize_t* size)
     bint as_number "kip_as_number"(PyObject* value, int64_t* number)
     PyObject* lookup "kip_lookup"(PyObject* cls, PyObject* name)

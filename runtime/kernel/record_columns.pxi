@@ -24,19 +24,24 @@ cdef struct BatchHeader:
 
 
 cdef class RecordTable:
-    """Columns of the records of several batches, which are added one by one. Offsets in them have 32 bits."""
+    """Columns of the records of several batches, which are added one by one. Offsets in them have 32 bits.
+
+    With `raw_keys` a header has the bytes of its key, too, after key and value.
+    """
 
     cdef Call call
     cdef Rows rows
     cdef Column columns[RECORD_COLUMNS]
     cdef Column* wanted[RECORD_COLUMNS]
-    # Of a header: its key and its value.
+    # Of a header: its key as text, its value, and its key as bytes.
     cdef Fields header
-    cdef Column of_header[2]
-    cdef Column* wanted_of_header[2]
+    cdef Column of_header[3]
+    cdef Column* wanted_of_header[3]
+    cdef bint raw_keys
     cdef int is_busy
 
-    def __cinit__(self):
+    def __cinit__(self, bint raw_keys=False):
+        self.raw_keys = raw_keys
         self.set_up(0)
 
     def __dealloc__(self):
@@ -67,16 +72,17 @@ cdef class RecordTable:
         headers.fields = &self.header
         headers.elements.call = &self.call
         headers.elements.columns = self.wanted_of_header
-        headers.elements.column_count = 2
+        headers.elements.column_count = 3 if self.raw_keys else 2
         self.header.columns = self.of_header
         self.header.wanted = self.wanted_of_header
-        self.header.column_count = self.header.wanted_count = 2
-        for i in range(2):
+        self.header.column_count = self.header.wanted_count = headers.elements.column_count
+        for i in range(self.header.column_count):
             self.wanted_of_header[i] = &self.of_header[i]
             self.of_header[i].rows = &headers.elements
             self.of_header[i].wanted = True
         set_kind(&self.of_header[0], STRING, 0)
         set_kind(&self.of_header[1], BYTES, 0)
+        set_kind(&self.of_header[2], BYTES, 0)
 
     cdef void free(self) noexcept:
         cdef Py_ssize_t i
@@ -94,7 +100,7 @@ cdef class RecordTable:
 
     @property
     def size(self):
-        """Bytes of all keys and values, also of headers."""
+        """Bytes of all keys and values, also of headers, of whose keys those of the text count."""
         cdef Py_ssize_t size
         self.claim()
         size = self.columns[KEY_COLUMN].content_size + self.columns[VALUE_COLUMN].content_size
@@ -242,8 +248,21 @@ cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) no
     for i in range(first, first + count):
         if not take_length(VARINT_PREFIX, cursor, &size) or size < 0 or not take(cursor, size, &p):
             return False
-        if not fill_text(&of_header[0], i, p, size):
+        if not fill_content(&of_header[0], i, p, size) or not fill_content(&of_header[2], i, p, size):
+            return False
+        if not is_likely(is_utf8(p, size)) and not put_text_instead(&of_header[0], i, p, size):
             return False
         if not fill_blob(&of_header[1], i, cursor):
             return False
+    return True
+
+
+cdef bint put_text_instead(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:
+    """Put the text of bytes that are not UTF-8 in their place, at the end of the column."""
+    cdef Py_ssize_t text_size = put_text_of_any(p, size, NULL)
+    column.content_size -= size
+    if text_size > column.content_room - column.content_size and not make_content_room(column, text_size):
+        return False
+    column.content_size += put_text_of_any(p, size, column.content + column.content_size)
+    column.offsets[row + 1] = <int32_t>column.content_size
     return True

@@ -14,12 +14,16 @@ cdef struct RecordSlots:
     Py_ssize_t slots[5]
 
 cdef RecordSlots record_slots
+# The class of keys of headers whose bytes are not UTF-8, and its slot.
+cdef PyTypeObject* raw_key_type
+cdef Py_ssize_t raw_key_slot
 
 
 cdef int learn_record() except -1:
     if is_set(&record_slots.type):
         return 0
-    from kipwire.records.model import Record
+    from kipwire.records.model import RawHeaderKey, Record
+    global raw_key_type, raw_key_slot
 
     with sharing:
         if record_slots.type != NULL:
@@ -31,6 +35,8 @@ cdef int learn_record() except -1:
         record_slots.slots[4] = record_slots.headers = offset(Record, "headers")
         free_quickly(Record)
         keep(<PyObject*>Record)
+        keep(<PyObject*>RawHeaderKey)
+        raw_key_type, raw_key_slot = <PyTypeObject*><PyObject*>RawHeaderKey, offset(RawHeaderKey, "_raw")
         set_last(&record_slots.type, <PyTypeObject*><PyObject*>Record)
     return 0
 
@@ -191,11 +197,49 @@ cdef PyObject* read_some_headers(int64_t count, Cursor cursor) noexcept:
     if headers == NULL:
         return NULL
     for i in range(count):
-        key = read_text(VARINT_PREFIX, False, &cursor)
+        key = read_header_key(&cursor)
         headers[i] = new_pair(key, read_blob(VARINT_PREFIX, True, &cursor)) if key != NULL else NULL
         if headers[i] == NULL:
             return abandon_elements(headers, i)
     return list_of(headers, count) if cursor.at == cursor.end else abandon_elements(headers, count)
+
+
+cdef inline PyObject* read_header_key(Cursor* cursor) noexcept:
+    """A text, or what stands for one."""
+    cdef int64_t size
+    cdef const uint8_t* p
+    cdef PyObject* key
+    if not take_length(VARINT_PREFIX, cursor, &size) or size < 0 or not take(cursor, size, &p):
+        return NULL
+    key = text_of(p, size)
+    return key if is_likely(key != NULL) else new_raw_key(p, size)
+
+
+cdef PyObject* new_raw_key(const uint8_t* p, Py_ssize_t size) noexcept:
+    """A RawHeaderKey, if the bytes are not UTF-8, so that they are no text. No Python code runs meanwhile."""
+    cdef Py_ssize_t text_size
+    cdef uint8_t* utf8
+    cdef PyObject* raw
+    cdef PyObject* text
+    cdef PyObject* key
+    if is_utf8(p, size):
+        return NULL
+    PyErr_Clear()
+    text_size = put_text_of_any(p, size, NULL)
+    utf8 = <uint8_t*>PyMem_Malloc(text_size)
+    if utf8 == NULL:
+        return NULL
+    put_text_of_any(p, size, utf8)
+    text = PyUnicode_DecodeUTF8(<const char*>utf8, text_size, NULL)
+    PyMem_Free(utf8)
+    key = NULL if text == NULL else text_of_class(raw_key_type, text)
+    drop_if_any(text)
+    raw = NULL if key == NULL else PyBytes_FromStringAndSize(<const char*>p, size)
+    if raw == NULL:
+        drop_if_any(key)
+        return NULL
+    slot_of(key, raw_key_slot)[0] = raw
+    return key
 
 
 cdef PyObject* new_pair(PyObject* key, PyObject* value) noexcept:
@@ -295,10 +339,22 @@ cdef bint put_headers(PyObject* headers, Output* out) noexcept:
         if not PyTuple_CheckExact(pair) or PyTuple_GET_SIZE(pair) != 2:
             return False
         if not write_text(VARINT_PREFIX, PyTuple_GET_ITEM(pair, 0), out):
-            return False
+            if not write_raw_key(PyTuple_GET_ITEM(pair, 0), out):
+                return False
         if not put_blob(PyTuple_GET_ITEM(pair, 1), out):
             return False
     return True
+
+
+cdef bint write_raw_key(PyObject* key, Output* out) noexcept:
+    cdef PyObject* raw
+    cdef bint done
+    if type_of(key) != raw_key_type:
+        return False
+    raw = slot_value(key, raw_key_slot)
+    done = raw != NULL and write_blob(VARINT_PREFIX, raw, out)
+    give_back(raw)
+    return done
 
 
 def are_in_order(list records):

@@ -32,6 +32,7 @@ def read_columns(
 def write_columns(cls: type[Message], wanted: Names, parts: Given) -> tuple[int, bytearray | None, bytes | None]: ...
 
 class RecordTable:
+    def __init__(self, raw_keys: bool = False) -> None: ...
     def add(
         self,
         number: int,

@@ -6,6 +6,7 @@ import random
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from kipwire import DecodeError, columns, native
 from kipwire.columns.python_records import PythonRecords
 from kipwire.records import Record, RecordBatch, read_batches, read_segment, write_batch, write_message_set
 from kipwire.records.kip_98 import write_set
+from kipwire.records.model import bytes_of_key, header_key
 from kipwire.records.sections import write_section
 from tests.support import native_checks, record_column_checks
 from tests.support.golden_data import lines
@@ -33,10 +35,10 @@ CODECS: Any = ["none", "gzip", "snappy", "lz4", "zstd"]
 def ways() -> list[Any]:
     """What makes columns of batches of magic 2 here."""
     if not native.in_use:
-        return [PythonRecords]
+        return [PythonRecords, partial(PythonRecords, True)]
     from kipwire.columns.kernel_records import KernelRecords
 
-    return [KernelRecords, PythonRecords]
+    return [KernelRecords, PythonRecords, partial(KernelRecords, True), partial(PythonRecords, True)]
 
 
 @pytest.fixture(params=["kernel", "python"])
@@ -75,7 +77,8 @@ def test_segments_of_a_broker_have_the_same_records_in_columns(
 
 
 BLOBS = st.none() | st.binary(max_size=200)
-HEADERS = st.lists(st.tuples(st.text(max_size=10), BLOBS), max_size=3)
+HEADER_KEYS = st.text(max_size=10) | st.binary(max_size=10).map(header_key)
+HEADERS = st.lists(st.tuples(HEADER_KEYS, BLOBS), max_size=3)
 
 
 def record_lists(earliest: int) -> st.SearchStrategy[list[Record]]:
@@ -118,6 +121,8 @@ SETS = st.builds(message_set, RECORDS, st.integers(0, 1), st.sampled_from(CODECS
 def test_any_batches_of_all_formats_have_the_same_records_in_columns(parts: list[bytes]) -> None:
     batches = list(read_batches(b"".join(parts)))
     assert columns.decode_records(batches).to_pylist() == rows_of_all(batches)
+    keys = columns.decode_records(batches, header_keys=True).column("header_keys").to_pylist()
+    assert keys == [[bytes_of_key(key) for key, _ in one.headers] for batch in batches for one in batch.records]
     for way in ways():
         assert check_records(way, [batch for batch in batches if batch.magic == 2]) == 0
     assert check_records(PythonRecords, batches) == 0
@@ -186,10 +191,21 @@ def test_the_error_names_the_place_and_nothing_is_left_behind(decode: Callable[.
     assert len(some.take()) == some.rows == 0
 
 
-def test_a_key_of_a_header_that_is_not_text_is_an_error(decode: Callable[..., pa.RecordBatch]) -> None:
-    section = write_section([Record(offset=0, headers=[("abc", b"")])], 0, -1).replace(b"abc", b"a\xed\xa0")
-    with pytest.raises(DecodeError, match="UTF-8"):
-        decode([batch_of(section, 1)])
+def test_a_key_of_a_header_that_is_not_utf8_is_the_text_of_java(decode: Callable[..., pa.RecordBatch]) -> None:
+    keys = [b"abc", b"a\xed\xa0\x80", b"\xff" * 3, b""]
+    batches = list(
+        read_batches(
+            write_batch([Record(offset=0, headers=[(header_key(key), b"v") for key in keys]), Record(offset=1)])
+        )
+    )
+    rows = decode(batches)
+    assert [header["key"] for header in rows.column("headers")[0].as_py()] == ["abc", "a\ufffd", "\ufffd" * 3, ""]
+    assert rows.schema.equals(columns.RECORD_SCHEMA)
+    with_keys = decode(batches, header_keys=True)
+    with_keys.validate(full=True)
+    assert with_keys.column("header_keys").to_pylist() == [keys, []]
+    assert with_keys.drop_columns(["header_keys"]).equals(rows)
+    assert decode([], header_keys=True).schema.equals(with_keys.schema)
 
 
 @pytest.mark.parametrize(("base_offset", "base_timestamp"), [(2**63 - 1, 0), (0, 2**63 - 1)])

@@ -81,7 +81,7 @@ def several_times(chance: random.Random) -> Callable[[], Any]:
 
     def records() -> KernelRecords:
         if chance.random() < 0.1:
-            made[0] = KernelRecords()
+            made[0] = KernelRecords(chance.random() < 0.5)
         return made[0]
 
     return records

@@ -14,6 +14,7 @@ from types import ModuleType
 
 from kipwire import EncodeError, Message
 from kipwire.records import Record
+from kipwire.records.model import header_key
 from tests.fuzz import fuzzing
 from tests.fuzz.fuzzing import load as load
 from tests.fuzz.fuzzing import seeds as seeds
@@ -92,6 +93,13 @@ def _check_spoilt(kernel: ModuleType, message: Message, chance: random.Random) -
         native_checks.check_encode(kernel, spoilt, usual=False)
 
 
+def _any_headers(chance: random.Random) -> list[tuple[str, bytes | None]]:
+    """Some headers with keys of any bytes, which mostly are not UTF-8."""
+    parts = (b"a", b"\x80", b"\xc3", b"\xa9", b"\xe2\x82", b"\xed\xa0", b"\xf0\x9f\x98", b"\xf4", chance.randbytes(3))
+    keys = [b"".join(chance.choices(parts, k=chance.randrange(chance.choice((5, 100))))) for _ in range(2)]
+    return [(header_key(key), b"value") for key in keys]
+
+
 def records(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
     """Some records, their bytes, damaged, and odd values in them."""
     while True:
@@ -101,7 +109,7 @@ def records(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
                 timestamp=chance.randrange(2 ** chance.randrange(1, 63)),
                 key=chance.randbytes(chance.choice(fuzzing.EDGES) if chance.random() < 0.02 else chance.randrange(200)),
                 value=chance.choice((None, b"value")),
-                headers=[("key", None), ("\u00e9", b"value")][: chance.randrange(3)],
+                headers=[("key", None), ("\u00e9", b"value"), *_any_headers(chance)][: chance.randrange(5)],
             )
             for _ in range(chance.randrange(1, 4))
         ]

@@ -60,7 +60,7 @@ HAND_MADE: dict[str, tuple[Any, bytes]] = {
                 Record(
                     key=b"k",
                     value=b"v",
-                    headers=[RecordHeader(key="a", value=None), RecordHeader(key="", value=b"x")],
+                    headers=[RecordHeader(key=b"a", value=None), RecordHeader(key=b"", value=b"x")],
                 ),
                 Record(timestamp_delta=-1, offset_delta=63),
             ]
@@ -164,7 +164,6 @@ WRONG_BYTES = {
     "a null list of headers": (RECORDS, 8, "01", "records[0].headers", 8),
     "more headers than there can be": (RECORDS, 8, "7e", "records[0].headers[2]", 15),
     "a delta longer than needed": (RECORDS, 2, "8000", "records[0].timestamp_delta", 2),
-    "a header key that is not text": (RECORDS, 10, "ff", "records[0].headers[0].key", 10),
 }
 
 
@@ -234,7 +233,7 @@ def test_records_of_java_have_its_fields_and_bytes() -> None:
             assert record.timestamp_delta == expected["timestampDelta"]
             assert record.offset_delta == expected["offsetDelta"]
             assert (_hex(record.key), _hex(record.value)) == (expected["key"], expected["value"])
-            headers = [{"key": header.key, "value": _hex(header.value)} for header in record.headers]
+            headers = [{"key": header.key.decode(), "value": _hex(header.value)} for header in record.headers]
             assert headers == expected["headers"]
 
 

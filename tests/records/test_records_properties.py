@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kipwire import DecodeError
 from kipwire.records import Record, RecordBatch, read_batches, write_batch, write_message_set
+from kipwire.records.model import header_key
 from tests.support.cost import cost_of
 from tests.support.golden_data import lines
 
@@ -19,8 +20,8 @@ INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
 TIMESTAMPS = st.integers(-1, 2**62)
 BYTES = st.none() | st.binary(max_size=40)
-TEXTS = st.text(max_size=10)
-HEADERS = st.lists(st.tuples(TEXTS, BYTES), max_size=3)
+HEADER_KEYS = st.text(max_size=10) | st.binary(max_size=10).map(header_key)
+HEADERS = st.lists(st.tuples(HEADER_KEYS, BYTES), max_size=3)
 CODECS = st.sampled_from(["none", "gzip", "snappy", "lz4", "zstd"])
 
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from kipwire import KipwireError, Message, Struct, native
-from kipwire.records import Record, plain_sections, sections
+from kipwire.records import RawHeaderKey, Record, plain_sections, sections
 from kipwire.records.checks import ordered_records
 
 PYTHON = native.PYTHON_METHODS
@@ -161,6 +161,8 @@ def content(value: object) -> object:
         return float, struct.pack(">d", value)
     if isinstance(value, uuid.UUID):
         return uuid.UUID, value.int, value.is_safe
+    if isinstance(value, RawHeaderKey):
+        return type(value), str(value), value.raw
     return type(value), value
 
 
@@ -223,7 +225,7 @@ class _Index:
 ODD: tuple[Any, ...] = (
     *(None, False, True, 0, 1, -1, 127, -128, 128, 2**15, 2**16 - 1, 2**31 - 1, 2**31, -(2**31) - 1, 2**63 - 1, 2**63),
     *(_Int(7), _Index(), 0.0, -0.0, 1.5, float("nan"), float("inf"), 10**400),
-    *("", "a", "é" * 200, "\ud800", "a" * 32767, "a" * 32768, _Text("text")),
+    *("", "a", "é" * 200, "\ud800", "a" * 32767, "a" * 32768, _Text("text"), RawHeaderKey(b"\xff")),
     *(b"", b"ab", b"x" * 70000, bytearray(b"b"), memoryview(b"c")),
     *([], [None], [1, 2], [1, "a"], [2**40], ["a", ""], [b"a"], [0.5], [True], (), (1, 2), _List([1]), set(), object()),
     *({}, {5: b"a"}, {-1: b""}, {0: b""}, {2**31: b""}, {9: b"", 8: b"y" * 200}, {True: b""}, {7: "t"}, {1.0: b""}),

@@ -9,7 +9,9 @@ from typing import Any
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipwire import DecodeError
 from kipwire.columns import RECORD_SCHEMA, ColumnError
+from kipwire.columns.records import HEADER_KEYS
 from kipwire.records import Record, RecordBatch, read_batches
+from kipwire.records.model import bytes_of_key, header_key
 from kipwire.records.sections import write_section
 from tests.support import column_checks, native_checks
 
@@ -27,6 +29,7 @@ def check_records(way: Any, batches: Iterable[RecordBatch]) -> int:
         How many of the batches are broken.
     """
     filled = way()
+    keys: list[list[bytes]] = []
     expected: list[dict[str, Any]] = []
     broken = 0
     for number, batch in enumerate(batches):
@@ -39,13 +42,16 @@ def check_records(way: Any, batches: Iterable[RecordBatch]) -> int:
         if all(record.offset in INT64 and record.timestamp in INT64 for record in records):
             filled.add(number, batch)
             expected += rows_of(number, records)
+            keys += [[bytes_of_key(key) for key, _ in record.headers] for record in records]
         else:
             assert _error_of(filled, number, batch)[0] is ColumnError
         assert filled.rows == len(expected)
     assert filled.size == sum(map(_size, expected))
-    table = filled.take(RECORD_SCHEMA)
+    has_keys = filled._header_keys
+    table = filled.take(RECORD_SCHEMA.append(HEADER_KEYS) if has_keys else RECORD_SCHEMA)
     table.validate(full=True)
-    assert table.to_pylist() == expected
+    assert table.select(RECORD_SCHEMA.names).to_pylist() == expected
+    assert not has_keys or table.column("header_keys").to_pylist() == keys
     assert all(map(column_checks.holds_nothing_else, table.columns))
     assert (filled.rows, filled.size) == (0, 0)
     return broken
@@ -103,7 +109,12 @@ def _random_record(offset: int, chance: random.Random) -> Record:
         timestamp=chance.randrange(2 ** chance.randrange(1, 63)),
         key=chance.choice((None, b"", chance.randbytes(chance.randrange(200)))),
         value=chance.choice((None, b"", b"value" * chance.randrange(100))),
-        headers=[("key", None), ("\u00e9", b"value"), ("", b"")][: chance.randrange(4)],
+        headers=[
+            ("key", None),
+            ("\u00e9", b"value"),
+            ("", b""),
+            (header_key(chance.randbytes(chance.randrange(9))), b""),
+        ][chance.randrange(5) :],
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_messages.enums import ErrorCode
-from kipwire.records import read_batches
+from kipwire.records import RawHeaderKey, Record, read_batches, write_batch
 from kipwire.testing.broker.state.logs import LEADER_EPOCH, Log
 from kipwire.testing.broker.state.refusals import Refused
 from tests.support.subjects.fake_broker_requests import batch
@@ -48,6 +48,14 @@ def test_compressed_bytes_are_kept(codec: str) -> None:
     log.append(data)
     assert log.read(0, 10_000, 1)[16:] == data[16:]  # all after the offset, the size and the epoch
     assert [(record.offset, record.value) for record in log.records(is_committed=False)] == [(0, b"v" * 500)]
+
+
+def test_keys_of_headers_that_are_not_utf8_are_taken_and_kept() -> None:
+    log = Log()
+    data = write_batch([Record(offset=0, headers=[(RawHeaderKey(b"caf\xe9"), b"v")]), Record(offset=1, timestamp=9)])
+    log.append(data)
+    assert log.read(0, 10_000, 2)[16:] == data[16:]
+    assert [record.headers for record in log.records(is_committed=False)] == [[("caf\ufffd", b"v")], []]
 
 
 def test_reading_begins_with_the_batch_that_has_the_offset_and_gives_whole_batches() -> None:

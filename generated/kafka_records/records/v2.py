@@ -6,7 +6,7 @@ from __future__ import annotations
 import kipwire
 from kipwire.codec.arrays import read_bounded_structs, write_elements
 from kipwire.codec.varints import VARINTS
-from kipwire.codec.wire import as_bytes, as_list, encode_text, pack_b, read_varint, unpack_b, write_packed
+from kipwire.codec.wire import as_bytes, as_list, pack_b, read_varint, unpack_b, write_packed
 from kipwire.structs import DEFAULT
 
 TYPE_CHECKING = False
@@ -20,17 +20,17 @@ class RecordHeader(kipwire.Struct):
     """Facts about the record, in the order of the sender; a key may be there twice (KIP-82).
 
     Attributes:
-        key (string): Name of the header.
+        key (bytes): Name of the header: the bytes of a text, which brokers take even if they are not UTF-8.
         value (bytes, nullable): Whatever the sender put there. Default: null.
     """
 
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", prefix="varint"),
+        kipwire.Field("key", "Key", "bytes", default=b"", prefix="varint"),
         kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="varint"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, key: str = "", value: bytes | None = None) -> None:
+    def __init__(self, *, key: bytes = b"", value: bytes | None = None) -> None:
         self.key = key
         self.value = value
 
@@ -47,7 +47,7 @@ class RecordHeader(kipwire.Struct):
         if size & 1:
             raise kipwire.Malformed
         end = pos + (size >> 1)
-        self.key, pos = data[pos:end].decode(), end
+        self.key, pos = data[pos:end], end
         size = data[pos]
         pos += 1
         if size > 127:
@@ -67,7 +67,7 @@ class RecordHeader(kipwire.Struct):
         return pos
 
     def _write(self, parts: list[bytes]) -> None:
-        key = encode_text(self.key)
+        key = key if type(key := self.key) is bytes else as_bytes(key)
         size = len(key)
         parts.append(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
         parts.append(key)

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class KernelRecords:
     """Records on their way into columns, which the kernel fills."""
 
-    def __init__(self) -> None:
-        self.table = _kernel.RecordTable()
+    def __init__(self, header_keys: bool = False) -> None:
+        self._header_keys = header_keys
+        self.table = _kernel.RecordTable(header_keys)
 
     @property
     def rows(self) -> int:
@@ -26,7 +27,7 @@ class KernelRecords:
 
     @property
     def size(self) -> int:
-        """Bytes of all keys and values, also of headers."""
+        """Bytes of all keys and values, also of headers, of whose keys those of the text count."""
         return self.table.size
 
     def add(self, number: int, batch: RecordBatch) -> None:
@@ -51,5 +52,9 @@ class KernelRecords:
 
     def take(self, schema: pa.Schema) -> pa.RecordBatch:
         """All records as columns; none are left then."""
-        arrays = [array_of(field.type, parts) for field, parts in zip(schema, self.table.take(), strict=True)]
+        columns = self.table.take()
+        if self._header_keys:  # of which the kernel makes fields of the headers
+            count, buffers, [(headers, validity, fields)] = columns.pop()
+            columns += [(count, buffers, [(headers, validity, fields[:2])]), (count, buffers, fields[2:])]
+        arrays = [array_of(field.type, parts) for field, parts in zip(schema, columns, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kipwire.columns.errors import too_large_a_number, too_much
+from kipwire.records.model import bytes_of_key
 from kipwire.tools.collector import no_garbage_collection
 
 TYPE_CHECKING = False
@@ -20,15 +21,16 @@ _INT64 = range(-(2**63), 2**63)
 class PythonRecords:
     """Records on their way into columns, a list for each column."""
 
-    def __init__(self) -> None:
+    def __init__(self, header_keys: bool = False) -> None:
+        self._header_keys = header_keys
         self._clear()
 
     def _clear(self) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in ("batch", *_OF_RECORD)}
+        self.columns: dict[str, list[Any]] = {name: [] for name in ("batch", *_OF_RECORD, "header_keys")}
         self.rows = 0
         """How many records there are."""
         self.size = 0
-        """Bytes of all keys and values, also of headers."""
+        """Bytes of all keys and values, also of headers, of whose keys those of the text count."""
 
     def add(self, number: int, batch: RecordBatch) -> None:
         """Add the records of a batch, which has this number.
@@ -44,6 +46,10 @@ class PythonRecords:
             self.columns["batch"].extend([number] * len(records))
             for name in _OF_RECORD:
                 self.columns[name].extend([getattr(record, name) for record in records])
+            if self._header_keys:
+                self.columns["header_keys"].extend(
+                    [[bytes_of_key(key) for key, _ in record.headers] for record in records]
+                )
         self.rows += len(records)
         self.size += sum(map(_size, records))
 

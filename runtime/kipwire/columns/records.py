@@ -28,23 +28,28 @@ RECORD_SCHEMA = pa.schema(
     ]
 )
 """The columns of records: the number of the batch that a record is from, counted from 0, and what `Record` has.
-Timestamps are milliseconds since 1970, or -1."""
+Timestamps are milliseconds since 1970, or -1. A key of a header that is not UTF-8 is the text that Java has."""
+
+HEADER_KEYS = pa.field("header_keys", pa.list_(pa.field("item", pa.binary(), nullable=False)), nullable=False)
+"""The column that is made only if it is asked for: the bytes of the keys in `headers`, in the same order."""
 
 
-def decode_records(batches: Iterable[RecordBatch]) -> pa.RecordBatch:
+def decode_records(batches: Iterable[RecordBatch], *, header_keys: bool = False) -> pa.RecordBatch:
     """The records of batches as rows with the columns of `RECORD_SCHEMA`: what `batch.records` has, without objects.
 
     Records always come from the bytes; the batches do not keep them.
 
     Args:
         batches: of any formats, such as `read_segment` gives them.
+        header_keys: whether there is a last column `header_keys`, too: for each header the bytes of its key, of which
+            `headers` has the text that Java makes of them.
 
     Raises:
         DecodeError: a batch is broken, as `batch.records` reports it.
         ColumnError: a column would hold more than 2 GiB, or a number has more than 64 bits.
         ImportError: a codec needs cramjam, which is not installed.
     """
-    columns = RecordColumns()
+    columns = RecordColumns(header_keys=header_keys)
     for batch in batches:
         columns.add(batch)
     return columns.take()
@@ -53,13 +58,15 @@ def decode_records(batches: Iterable[RecordBatch]) -> pa.RecordBatch:
 class RecordColumns:
     """Gathers the records of batches one by one: for logs that are too large to be decoded at once."""
 
-    def __init__(self) -> None:
-        self._by_python = PythonRecords()
+    def __init__(self, *, header_keys: bool = False) -> None:
+        """Without any records; `header_keys` as for `decode_records`."""
+        self._schema = RECORD_SCHEMA.append(HEADER_KEYS) if header_keys else RECORD_SCHEMA
+        self._by_python = PythonRecords(header_keys)
         self._by_kernel: KernelRecords | None = None
         if native.in_use:
             from kipwire.columns.kernel_records import KernelRecords
 
-            self._by_kernel = KernelRecords()
+            self._by_kernel = KernelRecords(header_keys)
         self._filled: PythonRecords | KernelRecords = self._by_python
         """The columns that the last batch went into."""
         self._clear()
@@ -91,13 +98,13 @@ class RecordColumns:
         self._batches += 1
 
     def take(self) -> pa.RecordBatch:
-        """The records of all batches since the last time, as rows with the columns of `RECORD_SCHEMA`.
+        """The records of all batches since the last time, as rows with the columns that `decode_records` has.
 
         Raises:
             ColumnError: a column would hold more than 2 GiB.
         """
         self._put_by()
-        parts = self._parts or [pa.RecordBatch.from_pylist([], RECORD_SCHEMA)]
+        parts = self._parts or [pa.RecordBatch.from_pylist([], self._schema)]
         self._clear()
         return parts[0] if len(parts) == 1 else _joined(parts)
 
@@ -105,7 +112,7 @@ class RecordColumns:
         """Turn the gathered records into columns, before batches of another format."""
         self._rows_before, self._size_before = self.rows, self.size
         if self._filled.rows:
-            self._parts.append(self._filled.take(RECORD_SCHEMA))
+            self._parts.append(self._filled.take(self._schema))
 
     def _clear(self) -> None:
         self._parts: list[pa.RecordBatch] = []

@@ -10,7 +10,7 @@ from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.losses import Loss
 from kipwire.records.message_sets import write_message_set
 from kipwire.records.messages import PartitionRecords, partitions
-from kipwire.records.model import Record, RecordBatch
+from kipwire.records.model import RawHeaderKey, Record, RecordBatch
 from kipwire.records.moving import with_offsets
 from kipwire.records.reading import read_batches
 from kipwire.records.record_batches import write_batch
@@ -25,6 +25,7 @@ __all__ = [
     "Converted",
     "Loss",
     "PartitionRecords",
+    "RawHeaderKey",
     "Record",
     "RecordBatch",
     "control_record",

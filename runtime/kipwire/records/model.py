@@ -1,7 +1,8 @@
-"""What users hold: a record, and the batch that it came in."""
+"""What users hold: a record with its headers, and the batch that it came in."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
@@ -11,6 +12,64 @@ from kipwire.records.compression import Compression
 
 Header = tuple[str, bytes | None]
 TimestampType = Literal["CreateTime", "LogAppendTime", "NoTimestampType"]
+
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+
+
+class RawHeaderKey(str):
+    """The key of a header by its bytes; every key that is read has this class if its bytes are not UTF-8.
+
+    As a `str` it is the text that Java makes of the bytes, `new String(bytes, UTF_8)`, with U+FFFD in the place of what
+    is no character. It is equal to any other `str` of that text, as in Java, also to one of other bytes. Written, it is
+    its bytes again. A text that is made of it, such as a part of it, is a plain `str`.
+    """
+
+    __slots__ = ("_raw",)
+
+    _raw: bytes
+
+    def __new__(cls, raw: bytes) -> RawHeaderKey:
+        """The key of these bytes.
+
+        Raises:
+            TypeError: they are not `bytes`.
+        """
+        if type(raw) is not bytes:
+            raise TypeError(f"a RawHeaderKey is made of bytes, not of {type(raw).__name__}")
+        # Python has a U+FFFD for each byte of a surrogate, Java one for all of them. Else they agree.
+        text = _SURROGATE.sub(b"\xef\xbf\xbd", raw).decode(errors="replace")
+        key = super().__new__(cls, text)
+        key._raw = raw
+        return key
+
+    @property
+    def raw(self) -> bytes:
+        """The key on the wire."""
+        return self._raw
+
+    def __reduce__(self) -> tuple[type[RawHeaderKey], tuple[bytes]]:
+        return RawHeaderKey, (self.raw,)
+
+    def __repr__(self) -> str:
+        return f"RawHeaderKey({self.raw!r})"
+
+
+def header_key(raw: bytes) -> str:
+    """The key of a header from its bytes: a plain `str` if they are UTF-8."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return RawHeaderKey(raw)
+
+
+def bytes_of_key(key: str) -> bytes:
+    """The bytes that the key of a header has on the wire.
+
+    Raises:
+        TypeError: it is no `str`.
+        UnicodeEncodeError: it has a lone surrogate.
+    """
+    return key.raw if isinstance(key, RawHeaderKey) else str.encode(key)
 
 
 class Record:
@@ -35,7 +94,10 @@ class Record:
         self.key = key
         self.value = value
         self.headers = list(headers)
-        """Keys and values, in the order of the sender; a key may be there more than once."""
+        """Keys and values, in the order of the sender; a key may be there more than once.
+
+        A key is a plain `str` if its bytes are UTF-8, else a `RawHeaderKey`, which is the text that Java has.
+        """
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kipwire.codec.varints import VARINTS
 from kipwire.codec.wire import new, read_varint, write_packed
 from kipwire.errors import Malformed
-from kipwire.records.model import Header, Record
+from kipwire.records.model import Header, RawHeaderKey, Record, bytes_of_key
 
 
 def read_plainly(data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None:
@@ -91,7 +91,7 @@ def read_plainly(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
             if pos != limit:
                 return None
             records.append(record)
-    except (Malformed, IndexError, UnicodeDecodeError):
+    except (Malformed, IndexError):
         return None
     return records
 
@@ -113,7 +113,11 @@ def _read_headers(data: bytes, pos: int, limit: int) -> tuple[list[Header], int]
             size >>= 1
         else:
             size, pos = _size(data, pos)
-        key = data[pos : pos + size].decode()
+        raw = data[pos : pos + size]
+        try:
+            key = raw.decode()
+        except UnicodeDecodeError:
+            key = RawHeaderKey(raw)
         pos += size
         size = data[pos]
         if size == 1:
@@ -184,9 +188,9 @@ def _write_headers(headers: list[Header], parts: list[bytes]) -> None:
     count = len(headers)
     parts.append(VARINTS[count << 1] if count < 8192 else write_packed(count, 32))
     for key, value in headers:
-        text = str.encode(key)
-        size = len(text)
-        parts += (VARINTS[size << 1] if size < 8192 else write_packed(size, 32), text)
+        raw = str.encode(key) if type(key) is str else bytes_of_key(key)
+        size = len(raw)
+        parts += (VARINTS[size << 1] if size < 8192 else write_packed(size, 32), raw)
         if value is None:
             parts.append(b"\1")
         elif type(value) is bytes:

@@ -12,8 +12,8 @@ from kafka_records.records.v2 import Record as RecordLayout
 from kafka_records.records.v2 import RecordHeader, Records
 from kipwire import native
 from kipwire.codec.wire import new, read_packed
-from kipwire.errors import Malformed
-from kipwire.records.model import Record
+from kipwire.errors import EncodeError, Malformed
+from kipwire.records.model import Header, Record, bytes_of_key, header_key
 from kipwire.records.plain_sections import read_plainly, write_plainly
 
 
@@ -45,7 +45,7 @@ def read_by_classes(data: bytes, base_offset: int, base_timestamp: int) -> list[
         record.value = layout.value
         record.headers = headers = layout.headers
         for number, header in enumerate(headers):
-            headers[number] = header.key, header.value
+            headers[number] = header_key(header.key), header.value
     return items
 
 
@@ -110,13 +110,33 @@ def write_by_classes(records: list[Record], base_offset: int, base_timestamp: in
         EncodeError: as `write_section`.
     """
     layouts = []
-    for record in records:
+    for index, record in enumerate(records):
         layout = new(RecordLayout)  # setting its slots takes half the time of a call
         layout.attributes = 0
         layout.timestamp_delta = record.timestamp - base_timestamp
         layout.offset_delta = record.offset - base_offset
         layout.key = record.key
         layout.value = record.value
-        layout.headers = [RecordHeader(key=key, value=value) for key, value in record.headers] if record.headers else []
+        layout.headers = _header_layouts(record.headers, index) if record.headers else []
         layouts.append(layout)
     return Records(records=layouts).encode()
+
+
+def _header_layouts(headers: list[Header], index: int) -> list[RecordHeader]:
+    """The headers of the record of that number.
+
+    Raises:
+        EncodeError: a key is not a text that UTF-8 has.
+    """
+    layouts = []
+    for number, (key, value) in enumerate(headers):
+        try:
+            layouts.append(RecordHeader(key=bytes_of_key(key), value=value))
+        except TypeError:
+            reason = "must not be null" if key is None else f"must be a str, not {type(key).__name__}"
+        except UnicodeEncodeError as error:
+            reason = f"cannot be written as UTF-8: character {error.start} is a lone surrogate"
+        else:
+            continue
+        raise EncodeError(Records.NAME, Records.VERSION, f"records[{index}].headers[{number}].key", reason)
+    return layouts

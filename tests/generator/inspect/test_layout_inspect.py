@@ -76,7 +76,7 @@ def test_sizes_checksums_constants_and_bits_are_distinguished() -> None:
 
 
 def test_forms_of_sizes_and_counts_are_reported() -> None:
-    record = Record(key=b"k", headers=[RecordHeader(key="h")])
+    record = Record(key=b"k", headers=[RecordHeader(key=b"h")])
     assert rows(inspect_message(Records, Records(records=[record]).encode())) == [
         ("records[0].length", "size", "rest size int32 packed32", 10),
         ("records[0].attributes", "value", "int8", 0),
@@ -86,8 +86,8 @@ def test_forms_of_sizes_and_counts_are_reported() -> None:
         ("records[0].key", "value", "bytes", b"k"),
         ("records[0].value", "length", "bytes length varint", None),
         ("records[0].headers", "count", "count varint", 1),
-        ("records[0].headers[0].key", "length", "string length varint", 1),
-        ("records[0].headers[0].key", "value", "string", "h"),
+        ("records[0].headers[0].key", "length", "bytes length varint", 1),
+        ("records[0].headers[0].key", "value", "bytes", b"h"),
         ("records[0].headers[0].value", "length", "bytes length varint", None),
     ]
 
