@@ -40,7 +40,11 @@ LOG_SCHEMA = pa.schema(
         ("error", pa.string()),
     ]
 )
-"""The columns of `kafka_log`; docs/spark-sources.md explains them."""
+"""The columns of `kafka_log`, unless others are named; docs/spark-sources.md explains them."""
+
+HEADER_KEYS = "header_keys"
+ALL_LOG_COLUMNS = LOG_SCHEMA.append(pa.field(HEADER_KEYS, pa.list_(pa.binary())))
+"""With the column that is made only if it is named: the bytes of the keys of `headers`, in the same order."""
 
 
 class OfBatch(NamedTuple):
@@ -90,10 +94,10 @@ class Repeated:
         self._kept: dict[str, tuple[Any, pa.Array]] = {}
 
     def column(self, name: str, value: Any, count: int) -> pa.Array:
-        """`count` times this value, with the type that the column of this name has in `LOG_SCHEMA`."""
+        """`count` times this value, with the type that the column of this name has in `ALL_LOG_COLUMNS`."""
         kept, array = self._kept.get(name, (None, None))
         if array is None or kept != value or len(array) < count:
-            array = pa.repeat(pa.scalar(value, LOG_SCHEMA.field(name).type), count)
+            array = pa.repeat(pa.scalar(value, ALL_LOG_COLUMNS.field(name).type), count)
             self._kept[name] = value, array
         return array.slice(0, count)
 
@@ -105,9 +109,9 @@ def record_rows(
 
     Args:
         segment: where the records are from.
-        records: rows as `kipwire.columns.decode_records` gives them.
+        records: rows as `kipwire.columns.decode_records` gives them, with `header_keys` if the schema has them.
         batches: what their batches have in common, by the numbers in the column `batch`.
-        schema: the columns to make, of `LOG_SCHEMA`.
+        schema: the columns to make, of `ALL_LOG_COLUMNS`.
         repeated: makes the columns in which all rows have the same.
     """
     of_batches = dict(zip(OfBatch._fields, zip(*batches, strict=True), strict=True))
@@ -130,6 +134,7 @@ def record_rows(
         "key": lambda: records.column("key"),
         "value": lambda: records.column("value"),
         "headers": lambda: records.column("headers").cast(_HEADERS),
+        HEADER_KEYS: lambda: records.column(HEADER_KEYS).cast(ALL_LOG_COLUMNS.field(HEADER_KEYS).type),
         "sequence": sequences,
     }
     found = {name: make() for name, make in made.items() if name in schema.names}
@@ -143,7 +148,7 @@ def _sequences(offset: pa.Int64Array, above: pa.Int32Array) -> pa.Int32Array:
 
 
 def broken_rows(segment: Segment, broken: Sequence[Broken], schema: pa.Schema, repeated: Repeated) -> pa.RecordBatch:
-    """The rows for batches that cannot be read, with columns of `LOG_SCHEMA`."""
+    """The rows for batches that cannot be read, with columns of `ALL_LOG_COLUMNS`."""
     found = {
         "batch_position": pa.array([one.position for one in broken], pa.int64()),
         "error": pa.array([path_text(one.error) for one in broken], pa.string()),

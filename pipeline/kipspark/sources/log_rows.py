@@ -8,7 +8,16 @@ import pyarrow as pa
 
 from kipspark.errors import SourceError
 from kipspark.files.access import open_file
-from kipspark.sources.log_columns import LOG_SCHEMA, Broken, OfBatch, Repeated, broken_rows, of_batch, record_rows
+from kipspark.sources.log_columns import (
+    HEADER_KEYS,
+    LOG_SCHEMA,
+    Broken,
+    OfBatch,
+    Repeated,
+    broken_rows,
+    of_batch,
+    record_rows,
+)
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, narrowed
 from kipspark.sources.wanted import Wanted
@@ -34,7 +43,7 @@ def read_rows(split: Split, wanted: Wanted, schema: pa.Schema = LOG_SCHEMA) -> I
     Args:
         split: the range.
         wanted: which records.
-        schema: columns of `LOG_SCHEMA`.
+        schema: columns of `ALL_LOG_COLUMNS`.
 
     Raises:
         DecodeError: bytes are not a whole batch, or a batch is broken; not if `wanted.permissive`.
@@ -135,7 +144,7 @@ class _Rows:
         self.wanted = wanted
         self.schema = schema
         self.repeated = Repeated()
-        self.records = RecordColumns()
+        self.records = RecordColumns(header_keys=HEADER_KEYS in schema.names)
         self.batches: list[OfBatch] = []
         self.broken: list[Broken] = []
         self.before_broken: list[int] = []

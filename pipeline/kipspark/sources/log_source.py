@@ -19,7 +19,7 @@ from kipspark.sources.changing_logs.checkpoints import Reached, document, reache
 from kipspark.sources.changing_logs.follower import Follower
 from kipspark.sources.changing_logs.reading import Level, read_range
 from kipspark.sources.chosen import CHOSEN_OPTIONS, Chosen, chosen_of
-from kipspark.sources.log_columns import LOG_SCHEMA
+from kipspark.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
 from kipspark.sources.segments import Listing, Segment, list_segments
 from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, planned
@@ -60,7 +60,7 @@ class KafkaLogSource(DataSource):
     def schema(self) -> StructType:
         """The columns of the level, or those of them that are chosen."""
         options = Options("kafka_log", self.options, OPTIONS)
-        return struct_type(_chosen(_level(options).schema, options))
+        return struct_type(_chosen(_level(options), options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of what is there at present."""
@@ -72,8 +72,8 @@ class KafkaLogSource(DataSource):
 
 
 _LEVELS = {
-    "records": Level(LOG_SCHEMA, log_rows.read_rows, "offset"),
-    "batches": Level(batch_rows.BATCH_SCHEMA, batch_rows.read_batch_rows, "last_offset"),
+    "records": Level(ALL_LOG_COLUMNS, LOG_SCHEMA, log_rows.read_rows, "offset"),
+    "batches": Level(batch_rows.BATCH_SCHEMA, batch_rows.BATCH_SCHEMA, batch_rows.read_batch_rows, "last_offset"),
 }
 
 
@@ -81,9 +81,9 @@ def _level(options: Options) -> Level:
     return _LEVELS[options.one_of("level", tuple(_LEVELS), "records")]
 
 
-def _chosen(whole: pa.Schema, options: Options) -> pa.Schema:
-    """The columns that the option names, in its order; all if it is not given."""
-    names = options.texts("columns")
+def _chosen(level: Level, options: Options) -> pa.Schema:
+    """The columns that the option names, in its order; the default ones if it is not given."""
+    whole, names = level.schema, options.texts("columns")
     if options.text("columns") is not None and not names:
         raise SourceError(f"kafka_log: option columns is empty; name some of {', '.join(whole.names)}")
     for name in names:
@@ -91,7 +91,7 @@ def _chosen(whole: pa.Schema, options: Options) -> pa.Schema:
             raise SourceError(f"kafka_log: option columns: there is no {name!r}; there are {', '.join(whole.names)}")
         if names.count(name) > 1:
             raise SourceError(f"kafka_log: option columns: {name!r} is there twice; name it once")
-    return pa.schema([whole.field(name) for name in names]) if names else whole
+    return pa.schema([whole.field(name) for name in names]) if names else level.default
 
 
 def _known(whole: pa.Schema, schema: StructType) -> pa.Schema:

@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, StructField, StructType
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipspark.errors import SourceError
 from kipspark.sources import batch_heads
 from kipspark.sources.batch_heads import batch_heads_in
 from kipspark.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
-from kipspark.sources.log_columns import LOG_SCHEMA
+from kipspark.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipspark.sources.log_rows import read_rows
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.segments import Segment, find_segments
@@ -28,6 +28,7 @@ from kipspark.sources.wanted import Wanted
 from kipwire import DecodeError
 from kipwire.columns import ColumnError
 from kipwire.records import Record, RecordBatch, read_segment, write_batch, write_message_set
+from kipwire.records.model import header_key
 from tests.support.places import DATA
 from tests.support.subjects.batch_bytes import with_bytes
 
@@ -390,9 +391,9 @@ def test_old_segments_are_not_opened_by_tasks(tmp_path: Path) -> None:
 # Columns.
 
 
-@pytest.mark.parametrize("schema", [LOG_SCHEMA, BATCH_SCHEMA], ids=["records", "batches"])
+@pytest.mark.parametrize("schema", [ALL_LOG_COLUMNS, BATCH_SCHEMA], ids=["records", "batches"])
 def test_each_column_alone_is_as_among_all(schema: pa.Schema) -> None:
-    read: Any = read_rows if schema is LOG_SCHEMA else read_batch_rows
+    read: Any = read_rows if schema is ALL_LOG_COLUMNS else read_batch_rows
     for segment in find_segments(SEGMENTS):
         everything = pa.Table.from_batches(read(whole(segment), EVERYTHING, schema), schema)
         for before, name in pairwise(schema.names):
@@ -409,6 +410,44 @@ def test_broken_batches_have_the_chosen_columns_alone(tmp_path: Path, level: str
     table = pa.Table.from_batches(read(whole(segment), Wanted(permissive=True, check_crcs=False), schema), schema)
     assert [error is None for error in table["error"].to_pylist()].count(False) == 1
     assert set(table["topic"].to_pylist()) == {"t"}
+
+
+@pytest.mark.parametrize("permissive", [False, True])
+def test_a_header_key_that_is_not_utf8_is_the_text_of_java_and_costs_no_row(tmp_path: Path, permissive: bool) -> None:
+    keys = [[b"good"], [b"caf\xe9", b"\xed\xa0\x80"], []]
+    records = [
+        Record(offset=at, value=b"v", headers=[(header_key(key), b"h") for key in some]) for at, some in enumerate(keys)
+    ]
+    segment = segment_of(tmp_path / "t-0", write_batch(records, compression="gzip"), plain(3))
+    wanted = Wanted(first_offset=0, end_offset=3, permissive=permissive)
+    table = pa.Table.from_batches(read_rows(whole(segment), wanted, ALL_LOG_COLUMNS), ALL_LOG_COLUMNS)
+    table.validate(full=True)
+    assert table["offset"].to_pylist() == [0, 1, 2]
+    texts = [[header["key"] for header in headers] for headers in table["headers"].to_pylist()]
+    assert texts == [["good"], ["caf\ufffd", "\ufffd"], []]
+    assert table["header_keys"].to_pylist() == keys
+    assert table["error"].null_count == 3
+    default = pa.Table.from_batches(read_rows(whole(segment), wanted), LOG_SCHEMA)
+    assert default.equals(table.drop_columns(["header_keys"]))
+
+
+def test_the_bytes_of_header_keys_are_a_column_only_if_it_is_named(tmp_path: Path) -> None:
+    assert KafkaLogSource({}).schema().names == LOG_SCHEMA.names
+    assert "header_keys" not in LOG_SCHEMA.names
+    chosen = KafkaLogSource({"columns": "header_keys,headers"}).schema()
+    assert chosen["header_keys"].dataType == ArrayType(BinaryType())
+    reader = KafkaLogSource({"path": str(SEGMENTS)}).reader(StructType([chosen["header_keys"]]))
+    found: list[Any] = [batch for part in reader.partitions() for batch in reader.read(part)]
+    assert {"header_keys": [b"trace"]} in [row for batch in found for row in batch.to_pylist()]
+    segment = of_every_format(tmp_path / "t-0")
+    schema = pa.schema([ALL_LOG_COLUMNS.field("header_keys")])
+    table = pa.Table.from_batches(read_rows(whole(segment), EVERYTHING, schema), schema)
+    assert table["header_keys"].to_pylist() == [[]] * len(table)
+    broken = segment_of(tmp_path / "u-0", with_bytes(plain(0), 22, b"\x07"))
+    wanted = Wanted(permissive=True, check_crcs=False)
+    assert [row for rows in read_rows(whole(broken), wanted, schema) for row in rows.to_pylist()] == [
+        {"header_keys": None}
+    ]
 
 
 def test_columns_are_chosen_in_the_order_of_the_option() -> None:

@@ -30,6 +30,8 @@ class Level(NamedTuple):
 
     schema: pa.Schema
     """All columns."""
+    default: pa.Schema
+    """The columns that are made unless others are named."""
     read: Callable[[Split, Wanted, pa.Schema], Iterator[pa.RecordBatch]]
     """Reads a range of a segment that does not change."""
     last: str
