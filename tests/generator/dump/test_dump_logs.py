@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kipwire.records import Record, read_segment, write_batch, write_message_set
+from kipwire.records import RawHeaderKey, Record, read_segment, write_batch, write_message_set
 from tests.generator.dump.conftest import Dump
 
 Objects = Callable[..., list[dict[str, Any]]]
@@ -81,6 +81,8 @@ def test_keys_and_values_are_shown_so_that_nothing_acts_on_a_terminal(dump: Dump
     nasty = ["\x1b[2Jé\u202e\x85\n".encode(), b"\xff\x00", b"", b"null", b'it\'s "1"']
     records = [Record(offset=i, key=value, value=value, headers=[("\x1bh", value)]) for i, value in enumerate(nasty)]
     records.append(Record(offset=9, headers=[("h", None)]))
+    of_any_keys = [("h", b"\xff"), (RawHeaderKey(b"\xe9\x1b"), None), ("é", None)]
+    records.append(Record(offset=10, headers=of_any_keys))
     file = log(tmp_path / "a-0", write_batch(records))
     lines = dump(file, "-r").stdout.splitlines()[2:]
     assert [line.partition(" key=")[2] for line in lines] == [
@@ -90,14 +92,17 @@ def test_keys_and_values_are_shown_so_that_nothing_acts_on_a_terminal(dump: Dump
         "'null' value='null'",
         r"""'it\'s "1"' value='it\'s "1"'""",
         "null value=null",
+        "null value=null",
     ]
     assert r"headers={'\x1bh': b'\xff\x00'}" in lines[1]
     assert "headers={'h': null}" in lines[5]
+    assert r"headers={'h': b'\xff', b'\xe9\x1b': null, 'é': null}" in lines[6]
     in_json = dump(file, "-r", "-f", "json").stdout
     assert in_json.isascii()
     assert "\x1b" not in in_json
     shown = [json.loads(line) for line in in_json.splitlines()][1:]
-    assert [content(one["value"]) for one in shown] == [*nasty, None]
+    assert [content(one["value"]) for one in shown] == [*nasty, None, None]
+    assert [content(key) for key, _ in shown[-1]["headers"]] == [b"h", b"\xe9\x1b", "é".encode()]
     assert shown[1]["key"] == {"base64": "/wA="}
 
 

@@ -12,7 +12,7 @@ from kipgen.commands.dump.log_files import LogFile
 from kipgen.commands.dump.reading import Damage
 from kipgen.commands.dump.summary import Summary
 from kipwire.errors import KipwireError
-from kipwire.records import Record, RecordBatch
+from kipwire.records import RawHeaderKey, Record, RecordBatch
 
 _compact = JsonText(ascii=True).any
 
@@ -114,7 +114,11 @@ def _line(value: dict[str, Any]) -> str:
 
 
 def _headers(record: Record) -> str:
-    return "[" + ",".join(f"[{encode_basestring_ascii(key)},{_bytes(value)}]" for key, value in record.headers) + "]"
+    pairs = [
+        f"[{_bytes(key.raw) if isinstance(key, RawHeaderKey) else encode_basestring_ascii(key)},{_bytes(value)}]"
+        for key, value in record.headers
+    ]
+    return f"[{','.join(pairs)}]"
 
 
 def _bytes(data: bytes | None) -> str:

@@ -8,7 +8,7 @@ from kipgen.commands.dump.moments import NONE, moment_text
 from kipgen.commands.dump.reading import Damage
 from kipgen.commands.dump.summary import Summary
 from kipwire.errors import KipwireError
-from kipwire.records import Record, RecordBatch
+from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header
 from kipwire.tools.printable import printable_line
 from kipwire.tools.words import counted
@@ -137,7 +137,10 @@ def _record(record: Record) -> str:
 
 
 def _headers(headers: list[Header]) -> str:
-    texts = [f"{key!r}: {'null' if value is None else _bytes(value)}" for key, value in headers]
+    texts = [
+        f"{key.raw if isinstance(key, RawHeaderKey) else key!r}: {'null' if value is None else _bytes(value)}"
+        for key, value in headers
+    ]
     return f" headers={{{', '.join(texts)}}}"
 
 
