@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from uuid import UUID
 
 from kipgen.language.types import Encoding, FieldType
@@ -73,7 +74,7 @@ class StructSpec:
     """Tags of removed fields, never to be used again (KIP-482)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MessageSpec:
     """A message with all its structs."""
 
@@ -113,7 +114,7 @@ class MessageSpec:
         """Whether its version 0, and no other, has the oldest header, which has no client id."""
         return self.type == "request" and is_controlled_shutdown_request(self.name, self.api_key)
 
-    @property
+    @cached_property
     def struct_fields(self) -> dict[str, tuple[FieldSpec, ...]]:
         """The fields of the message and of each struct by its name."""
         return {self.name: self.fields, **{struct.name: struct.fields for struct in self.structs}}
@@ -124,7 +125,8 @@ class MessageSpec:
         Raises:
             KeyError: the message has none.
         """
-        for struct in self.structs:
-            if struct.name == name:
-                return struct
-        raise KeyError(name)
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, StructSpec]:
+        return {struct.name: struct for struct in reversed(self.structs)}  # the first of a name counts

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from kipgen.code import Code, quoted
 from kipgen.language import names
@@ -211,7 +212,7 @@ class WireField:
         return (1 << self.type.bits) - 1 - sum(bit.mask for bit in self.inner)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WireStruct:
     """A struct in one version; the message itself is one too."""
 
@@ -231,6 +232,21 @@ class WireStruct:
         """What attributes hold."""
         return tuple(one for item in self.items for one in item.inner or (item,) if one.role == "value")
 
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """The position of each item, by its attribute."""
+        return {item.attribute: number for number, item in enumerate(self.items)}
+
+    @cached_property
+    def bit_masks(self) -> dict[str, tuple[int, int]]:
+        """Where each named bit is, by its attribute: the position of its integer, and its mask."""
+        return {bit.attribute: (number, bit.mask) for number, item in enumerate(self.items) for bit in item.inner}
+
+    @cached_property
+    def field_positions(self) -> dict[str, int]:
+        """The position of each field among what attributes hold, by its attribute."""
+        return {field.attribute: number for number, field in enumerate(self.fields)}
+
     @property
     def may_be_empty(self) -> bool:
         """Whether it can take no byte: a struct without tag section in which all fields are such structs."""
@@ -239,7 +255,7 @@ class WireStruct:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WireMessage:
     """A message in one version."""
 
@@ -250,6 +266,18 @@ class WireMessage:
     root: WireStruct
     header_version: int | None
     """The version of the header before it, for a request or a response."""
+
+    def struct(self, class_name: str) -> WireStruct:
+        """The struct of that class.
+
+        Raises:
+            KeyError: the version has none.
+        """
+        return self._by_class[class_name]
+
+    @cached_property
+    def _by_class(self) -> dict[str, WireStruct]:
+        return {struct.class_name: struct for struct in self.structs}
 
     def same_form(self, other: WireMessage) -> bool:
         """Whether both versions have the same fields and the same wire form."""

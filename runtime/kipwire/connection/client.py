@@ -46,6 +46,11 @@ class ClientConnection:
         """The requests whose responses have not come yet, in their order."""
         return tuple(one for one in self._expected if one is not None)
 
+    @property
+    def in_flight(self) -> int:
+        """How many requests wait for their responses; nothing limits them but who sends them."""
+        return len(self._ids)
+
     def send(self, body: Message, *, correlation_id: int | None = None) -> bytes:
         """The bytes to send for a request; its response will be an event.
 
@@ -95,7 +100,7 @@ class ClientConnection:
         Raises:
             LocalProtocolError: a request waits for its response.
         """
-        if self.expected:
+        if self._ids:
             raise LocalProtocolError(f"no token can be sent before the response to {self.expected[0]}")
         if is_answered:
             self._expected.append(None)

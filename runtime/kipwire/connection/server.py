@@ -28,10 +28,12 @@ _NO_ERROR = b"\0\0"
 class _Open:
     """A request that waits for its response, or for those before it to be sent."""
 
-    __slots__ = ("frame", "request")
+    __slots__ = ("frame", "is_settled", "request")
 
     def __init__(self, request: Request) -> None:
         self.request = request
+        self.is_settled = False
+        """Whether it is known what to send: the response, or nothing."""
         self.frame: bytes | None = None
 
 
@@ -48,12 +50,23 @@ class ServerConnection:
         self._registry = registry
         self._splitter = Splitter(largest_frame)
         self._open: deque[_Open] = deque()
+        """In the order of the requests."""
+        self._waiting: dict[int, _Open] = {}
+        """Those of them whose responses have not been given, in the same order, by the identity of the request."""
         self._takes_tokens = False
 
     @property
     def open_requests(self) -> tuple[Request, ...]:
         """The requests whose responses have not been given yet, in their order."""
-        return tuple(one.request for one in self._open if one.frame is None)
+        return tuple(one.request for one in self._waiting.values())
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are kept: those without a response, and those whose response waits for others to be sent.
+
+        Nothing limits them but who takes `events`.
+        """
+        return len(self._open)
 
     @property
     def takes_tokens(self) -> bool:
@@ -91,7 +104,8 @@ class ServerConnection:
                 self._splitter.refuse(location, reason)
             request = Request(self._registry, frame)
             if request.is_answered:
-                self._open.append(_Open(request))
+                self._waiting[id(request)] = one = _Open(request)
+                self._open.append(one)
             yield request
 
     def respond(self, request: Request, body: Message, *, header: ResponseHeader | None = None) -> bytes:
@@ -106,7 +120,7 @@ class ServerConnection:
             LocalProtocolError: the request does not wait for a response, or not for this one.
             EncodeError: a value does not fit its field.
         """
-        waiting = self._waiting(request)
+        waiting = self._waiting_for(request)
         if ("response", request.api_key) != (body.TYPE, body.API_KEY) or not _fits(body, request):
             what = f"API key {request.api_key}, version {request.api_version}"
             raise LocalProtocolError(f"{body.NAME} v{body.VERSION} is not the response to {what}")
@@ -126,7 +140,7 @@ class ServerConnection:
         Raises:
             LocalProtocolError: the request does not wait for a response, or the frame has another correlation id.
         """
-        return self._answer(self._waiting(request), frame)
+        return self._answer(self._waiting_for(request), frame)
 
     def leave_unanswered(self, request: Request) -> bytes:
         """The bytes to send once it is known that a request gets no response: those that waited for it.
@@ -134,8 +148,7 @@ class ServerConnection:
         Raises:
             LocalProtocolError: the request does not wait for a response.
         """
-        self._open.remove(self._waiting(request))
-        return self._due()
+        return self._settle(self._waiting_for(request), None)
 
     def send_token(self, token: bytes) -> bytes:
         """The bytes of a SASL token, after the response to SaslHandshake v0.
@@ -155,10 +168,10 @@ class ServerConnection:
         """Treat what arrives as requests again, since the SASL mechanism has finished."""
         self._takes_tokens = False
 
-    def _waiting(self, request: Request) -> _Open:
-        for one in self._open:
-            if one.request is request and one.frame is None:
-                return one
+    def _waiting_for(self, request: Request) -> _Open:
+        waiting = self._waiting.get(id(request))
+        if waiting is not None:
+            return waiting
         why = "has its response already, or is not of this connection" if request.is_answered else "expects no response"
         raise LocalProtocolError(f"the request with correlation id {request.correlation_id} {why}")
 
@@ -167,14 +180,18 @@ class ServerConnection:
         if frame[: CORRELATION_ID.size] != CORRELATION_ID.pack(due):
             shown = frame[: CORRELATION_ID.size].hex(" ") or "nothing"
             raise LocalProtocolError(f"the response to correlation id {due} cannot begin with {shown}")
-        waiting.frame = frame
-        return self._due()
+        return self._settle(waiting, frame)
 
-    def _due(self) -> bytes:
-        """The responses that can be sent now: those before the first open request."""
+    def _settle(self, waiting: _Open, frame: bytes | None) -> bytes:
+        """The responses that can be sent now, those before the first open request; None is no response."""
+        del self._waiting[id(waiting.request)]
+        waiting.is_settled, waiting.frame = True, frame
         parts: list[bytes] = []
-        while self._open and (frame := self._open[0].frame) is not None:
-            request = self._open.popleft().request
+        while self._open and self._open[0].is_settled:
+            one = self._open.popleft()
+            request, frame = one.request, one.frame
+            if frame is None:
+                continue
             if (request.api_key, request.api_version) == _SASL_HANDSHAKE:
                 self._takes_tokens = frame[CORRELATION_ID.size :].startswith(_NO_ERROR)
             parts.append(sized(frame))

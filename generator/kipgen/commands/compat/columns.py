@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kipgen.commands.compat.change import Change, Spot
 from kipgen.language.names import class_name
-from kipgen.language.spec import FieldSpec, Location, MessageSpec
+from kipgen.language.spec import Location, MessageSpec, StructSpec
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct, resolve
 from kipwire.description.column_order import UNKNOWN, ordered, places
 from kipwire.types import TYPES
@@ -16,7 +16,7 @@ Renamed = Collection[tuple[Location, Location]]
 """The fields that were only renamed, by their locations in the old and in the new spec."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StoredColumn:
     """One column of a message or struct over all versions."""
 
@@ -30,7 +30,7 @@ class StoredColumn:
     inner: StoredColumns | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StoredColumns:
     """The columns of a message or struct over all versions."""
 
@@ -44,63 +44,70 @@ class StoredColumns:
 def stored_columns(spec: MessageSpec) -> StoredColumns:
     """The columns of a message. A struct that contains itself has none, since no column can hold it."""
     messages = [resolve(spec, version) for version in spec.valid_versions.each()]
-    return _columns(spec, [(message, message.root) for message in messages], ())
+    return _Columns(spec).of([(message, message.root) for message in messages], ())
 
 
-def _columns(
-    spec: MessageSpec, versions: Sequence[tuple[WireMessage, WireStruct]], outer: tuple[str, ...]
-) -> StoredColumns:
-    struct_name = versions[0][1].class_name if versions else ""
-    struct = next((struct for struct in spec.structs if outer and class_name(struct.name) == struct_name), None)
-    fields = {field.name: field for field in (struct or spec).fields}
-    found: dict[str, list[tuple[WireMessage, WireField]]] = {}
-    names = []
-    for message, one in versions:
-        entries = [(field.attribute, field.tag) for field in one.fields]
-        names.append(places(message.version, [*entries, *([(UNKNOWN, None)] if one.flexible else [])]))
-        for field in one.fields:
-            found.setdefault(field.attribute, []).append((message, field))
-    owner = struct or spec
-    common_name = struct.name if struct is not None and struct.is_common else ""
-    columns = [
-        _column(spec, found[name], fields, (*outer, struct_name)) if name in found else _unknown(owner.location)
-        for name in ordered(names)
-    ]
-    return StoredColumns(owner.location, common_name, tuple(columns))
+class _Columns:
+    """Finds the columns of the structs of one message."""
 
+    def __init__(self, spec: MessageSpec) -> None:
+        self._spec = spec
+        self._specs = {class_name(struct.name): struct for struct in reversed(spec.structs)}
+        self._known: dict[tuple[str, tuple[int, ...]], StoredColumns] = {}
+        """By a struct and the versions that use it, wherever they do."""
 
-def _column(
-    spec: MessageSpec,
-    versions: Sequence[tuple[WireMessage, WireField]],
-    fields: dict[str, FieldSpec],
-    outer: tuple[str, ...],
-) -> StoredColumn:
-    _, field = versions[0]
-    inner = None
-    if field.type.has_struct and field.struct not in outer:
-        structs = [(message, _struct_of(message, field)) for message, field in versions]
-        inner = _columns(spec, structs, outer)
-    element = "struct" if field.type.has_struct else TYPES[field.type.element].arrow
-    written = fields.get(field.spec_name)
-    return StoredColumn(
-        name=field.attribute,
-        spec_name=field.spec_name,
-        location=written.location if written is not None else _integer_of(field, fields),
-        type=f"list of {element}" if field.type.is_array else element,
-        versions=frozenset(message.version for message, _ in versions),
-        inner=inner,
-    )
+    def of(self, versions: Sequence[tuple[WireMessage, WireStruct]], outer: tuple[str, ...]) -> StoredColumns:
+        """The columns of a struct in some versions, in structs of those names."""
+        struct_name = versions[0][1].class_name if versions else ""
+        key = struct_name, tuple(message.version for message, _ in versions)
+        known = self._known.get(key)
+        if known is None:
+            struct = self._specs.get(struct_name) if outer else None
+            known = self._known[key] = self._find(struct, versions, (*outer, struct_name))
+        return known
 
+    def _find(
+        self,
+        struct: StructSpec | None,
+        versions: Sequence[tuple[WireMessage, WireStruct]],
+        outer: tuple[str, ...],
+    ) -> StoredColumns:
+        owner = struct or self._spec
+        locations = {bit.name: field.location for field in owner.fields for bit in field.wire.bits or ()}
+        locations |= {field.name: field.location for field in owner.fields}
+        found: dict[str, list[tuple[WireMessage, WireField]]] = {}
+        names = []
+        for message, one in versions:
+            entries = [(field.attribute, field.tag) for field in one.fields]
+            names.append(places(message.version, [*entries, *([(UNKNOWN, None)] if one.flexible else [])]))
+            for field in one.fields:
+                found.setdefault(field.attribute, []).append((message, field))
+        common_name = struct.name if struct is not None and struct.is_common else ""
+        columns = [
+            self._column(found[name], locations, outer) if name in found else _unknown(owner.location)
+            for name in ordered(names)
+        ]
+        return StoredColumns(owner.location, common_name, tuple(columns))
 
-def _integer_of(bit: WireField, fields: dict[str, FieldSpec]) -> Location:
-    """Where the integer is that has a named bit."""
-    return next(
-        field.location for field in fields.values() if any(one.name == bit.spec_name for one in field.wire.bits or ())
-    )
-
-
-def _struct_of(message: WireMessage, field: WireField) -> WireStruct:
-    return next(struct for struct in message.structs if struct.class_name == field.struct)
+    def _column(
+        self,
+        versions: Sequence[tuple[WireMessage, WireField]],
+        locations: dict[str, Location],
+        outer: tuple[str, ...],
+    ) -> StoredColumn:
+        _, field = versions[0]
+        inner = None
+        if field.struct is not None and field.struct not in outer:
+            inner = self.of([(message, message.struct(field.struct)) for message, _ in versions], outer)
+        element = "struct" if field.type.has_struct else TYPES[field.type.element].arrow
+        return StoredColumn(
+            name=field.attribute,
+            spec_name=field.spec_name,
+            location=locations[field.spec_name],  # of a named bit that of its integer
+            type=f"list of {element}" if field.type.is_array else element,
+            versions=frozenset(message.version for message, _ in versions),
+            inner=inner,
+        )
 
 
 def _unknown(location: Location) -> StoredColumn:
@@ -110,10 +117,19 @@ def _unknown(location: Location) -> StoredColumn:
 def compare_columns(old: MessageSpec, new: MessageSpec, renamed: Renamed) -> Iterator[Change]:
     """What tables with the columns of the old spec do not find in the new one; nothing if one has no versions."""
     if not old.valid_versions.is_empty and not new.valid_versions.is_empty:
-        yield from _compare(new.name, new.name, stored_columns(old), stored_columns(new), renamed)
+        yield from _compare(new.name, new.name, stored_columns(old), stored_columns(new), renamed, set())
 
 
-def _compare(message: str, path: str, old: StoredColumns, new: StoredColumns, renamed: Renamed) -> Iterator[Change]:
+_Seen = set[tuple[str, StoredColumns, StoredColumns]]
+"""The structs that have been compared, with their path: a common struct is compared once."""
+
+
+def _compare(
+    message: str, path: str, old: StoredColumns, new: StoredColumns, renamed: Renamed, seen: _Seen
+) -> Iterator[Change]:
+    if (path, old, new) in seen:
+        return
+    seen.add((path, old, new))
     later = {column.name: column for column in new.columns}
     by_location = {column.location: column for column in new.columns if column.name != UNKNOWN}
     heirs = {was: by_location.get(now) for was, now in renamed}
@@ -138,7 +154,7 @@ def _compare(message: str, path: str, old: StoredColumns, new: StoredColumns, re
         elif column.inner is not None and match.inner is not None:
             common = match.inner.common_name
             inner_path = f"{message}.{common}" if common else f"{path}.{match.spec_name}"
-            yield from _compare(message, inner_path, column.inner, match.inner, renamed)
+            yield from _compare(message, inner_path, column.inner, match.inner, renamed, seen)
 
 
 def _compare_order(
@@ -146,12 +162,15 @@ def _compare_order(
 ) -> Iterator[Change]:
     """The columns that moved among the others, and the new ones that do not come after them."""
     kept = {match.name for _, match in pairs}
-    before = [match.name for _, match in pairs]
     after = [column.name for column in new.columns if column.name in kept]
+    number_of = {name: number for number, name in enumerate(after)}
+    was_after, is_after = _predecessors(old), _predecessors(new)
+    furthest = -1  # of the columns before it, the place of the last one now
     for column, match in pairs:
-        if _leading(before, match.name) - _leading(after, match.name):
-            text = f"the column was {_position(column, old)}, is now {_position(match, new)}"
+        if furthest > number_of[match.name]:
+            text = f"the column was {was_after[column.name]}, is now {is_after[match.name]}"
             yield _change("column-moved", path, column, match, text)
+        furthest = max(furthest, number_of[match.name])
     last = max((number for number, column in enumerate(new.columns) if column.name in kept), default=-1)
     for column in new.columns[: last + 1]:
         if column.name not in kept:
@@ -161,13 +180,10 @@ def _compare_order(
             )
 
 
-def _leading(names: Sequence[str], name: str) -> frozenset[str]:
-    return frozenset(names[: names.index(name)])
-
-
-def _position(column: StoredColumn, columns: StoredColumns) -> str:
-    index = columns.columns.index(column)
-    return f"after {columns.columns[index - 1].name}" if index else "first"
+def _predecessors(columns: StoredColumns) -> dict[str, str]:
+    """Where each column is, in words, by its name."""
+    names = [column.name for column in columns.columns]
+    return dict(zip(names, ["first", *(f"after {name}" for name in names)], strict=False))
 
 
 def _change(rule: str, path: str, old: StoredColumn, new: StoredColumn, text: str) -> Change:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cached_property
 
 from kipgen.commands.compat.change import Change, Spot
 from kipgen.commands.compat.wire_items import WireItem, WireItems, wire_form
@@ -13,7 +14,7 @@ from kipgen.language.types import encoding_property
 from kipgen.resolve.wire import WireField
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Owner:
     """What a list of fields belongs to: a message, a struct, or an integer with named bits."""
 
@@ -23,7 +24,11 @@ class Owner:
 
     def field(self, name: str) -> FieldSpec | None:
         """The field of that name, in any versions."""
-        return next((field for field in self.fields if field.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, FieldSpec]:
+        return {field.name: field for field in reversed(self.fields)}  # the first of a name counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +48,24 @@ class Pair:
         return Change(rule, f"{self.path}.{name}", text, new, old, frozenset({self.version}))
 
 
+_Seen = set[tuple[str, bool, WireItems, WireItems]]
+"""The structs that have been compared, with their path and whether they may be left out: a common struct is compared
+once, since its path does not say where it is used."""
+
+
 def compare_items(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
-    """The differences between the items of one version, nested ones included."""
+    """The differences between the items of one version, nested ones included; each once."""
+    return _compare_items(pair, old, new, set())
+
+
+def _compare_items(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> Iterator[Change]:
+    key = pair.path, pair.is_left_out, old, new
+    if key in seen:
+        return
+    seen.add(key)
     yield from _switched(pair, old, new)
-    yield from _compare_plain(pair, old, new)
-    yield from _compare_tagged(pair, old, new)
+    yield from _compare_plain(pair, old, new, seen)
+    yield from _compare_tagged(pair, old, new, seen)
 
 
 def _switched(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
@@ -64,7 +82,7 @@ def _switched(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
                 )
 
 
-def _compare_plain(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
+def _compare_plain(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> Iterator[Change]:
     tagged = {item.name for item in (*old.tagged, *new.tagged)}
     before = [item for item in old.plain if item.name not in tagged]
     after = [item for item in new.plain if item.name not in tagged]
@@ -72,9 +90,10 @@ def _compare_plain(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Chang
     both = [(item, later[item.name]) for item in before if item.name in later]
     names = {item.name for item, _ in both}
     moved = _moved([item.name for item, _ in both], [item.name for item in after if item.name in names])
+    was_after, is_after = _predecessors(before), _predecessors(after)
     for item, now in both:
         if item.name in moved:
-            text = f"was {_position(item, before)}, is now {_position(now, after)}"
+            text = f"was {was_after[item.name]}, is now {is_after[item.name]}"
             yield pair.change("field-moved", item.name, text, *_spots(item, now))
     stays = names - moved
     for gone, come in zip(_gaps(before, stays, names), _gaps(after, stays, names), strict=True):
@@ -82,7 +101,7 @@ def _compare_plain(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Chang
         both += renamed
         yield from _replaced(pair, gone, come, renamed)
     for item, now in both:
-        yield from _compare_item(pair, item, now)
+        yield from _compare_item(pair, item, now, seen)
 
 
 def _moved(before: list[str], after: list[str]) -> set[str]:
@@ -91,9 +110,10 @@ def _moved(before: list[str], after: list[str]) -> set[str]:
     return set(before).difference(*(before[block.a : block.a + block.size] for block in blocks))
 
 
-def _position(item: WireItem, items: Sequence[WireItem]) -> str:
-    index = items.index(item)
-    return f"after {items[index - 1].name}" if index else "first"
+def _predecessors(items: Sequence[WireItem]) -> dict[str, str]:
+    """Where each item is, in words, by its name."""
+    names = [item.name for item in items]
+    return dict(zip(names, ["first", *(f"after {name}" for name in names)], strict=False))
 
 
 def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str]) -> list[list[WireItem]]:
@@ -150,7 +170,7 @@ def _listed(items: list[WireItem]) -> str:
     return ", ".join(item.name for item in items)
 
 
-def _compare_tagged(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
+def _compare_tagged(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> Iterator[Change]:
     """The fields that are tagged on both sides; the tags themselves are judged for all versions at once."""
     before, after = ({item.name: item for item in items.tagged} for items in (old, new))
     plain = {item.name for item in (*old.plain, *new.plain)}
@@ -159,14 +179,14 @@ def _compare_tagged(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Chan
         if name in plain or was is None or now is None or was.tag != now.tag:
             continue
         if name in before and name in after:
-            yield from _compare_item(pair, before[name], after[name])
+            yield from _compare_item(pair, before[name], after[name], seen)
         else:
             text = f"taggedVersions {was.tagged_versions} became {now.tagged_versions}"
             spots = Spot(was.location, "taggedVersions"), Spot(now.location, "taggedVersions")
             yield pair.change("tagged-versions-changed", name, text, *spots)
 
 
-def _compare_item(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
+def _compare_item(pair: Pair, old: WireItem, new: WireItem, seen: _Seen) -> Iterator[Change]:
     """The differences between two items that are the same field."""
     if _kind(old) != _kind(new):
         text = f"type {_type_text(old)} became {_type_text(new)}"
@@ -178,7 +198,7 @@ def _compare_item(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
     yield from _compare_attributes(pair, old, new)
     if old.inner is not None and new.inner is not None:
         yield from _compare_structs(pair, old, new)
-        yield from compare_items(_inner_pair(pair, old, new), old.inner, new.inner)
+        yield from _compare_items(_inner_pair(pair, old, new), old.inner, new.inner, seen)
 
 
 def _kind(item: WireItem) -> object:

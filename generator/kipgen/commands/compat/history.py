@@ -59,7 +59,7 @@ def _forgotten(
     for (path, tag, name), commit in newest.items():
         space = spaces.get(path)
         now = space.by_tag.get(tag) if space is not None else None
-        if space is None or tag in space.reserved or (now is not None and now.name == name):
+        if space is None or tag in space.all_reserved or (now is not None and now.name == name):
             continue
         text = f"tag {tag} was {name}'s up to commit {commit}"
         if now is None:

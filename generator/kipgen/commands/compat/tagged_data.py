@@ -15,16 +15,21 @@ from kipwire.tools.words import counted
 
 def compare_tagged_data(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
     """What became of the form of each tagged field in the versions that only the new spec has."""
+    same: set[_Compared] = set()
     for before, after in tag_space_pairs(old, new):
         for tag, was in before.by_tag.items():
             released = old.valid_versions.intersect(was.tagged_versions)
             now = after.by_tag.get(tag)
             if not released.is_empty and now is not None and now.name == was.name:
-                yield from _compare_field(old, new, after, was, now)
+                yield from _compare_field(old, new, after, was, now, same)
+
+
+_Compared = tuple[bool, tuple[int, int], str, str]
+"""Two structs that have been compared: whether the first is of the old spec, the two versions, and their names."""
 
 
 def _compare_field(
-    old: MessageSpec, new: MessageSpec, space: TagSpace, was: FieldSpec, now: FieldSpec
+    old: MessageSpec, new: MessageSpec, space: TagSpace, was: FieldSpec, now: FieldSpec, same: set[_Compared]
 ) -> Iterator[Change]:
     released = old.valid_versions.intersect(was.tagged_versions)
     kept = released.intersect(new.valid_versions.intersect(now.tagged_versions))
@@ -33,11 +38,13 @@ def _compare_field(
     for version in new.valid_versions.intersect(now.tagged_versions).each():
         if version not in old.valid_versions:
             spot = Spot(was.location, "tag")
-            data = _Data((first.struct_fields, new.struct_fields), (last, version), spot, frozenset(released.each()))
+            structs = first.struct_fields, new.struct_fields
+            data = _Data(structs, (last, version), spot, frozenset(released.each()), first is old, same)
             changes = list(data.compare(space.path, before, now, form_in(before, last), form_in(now, version)))
             yield from changes
             if changes:
                 return  # the versions after it repeat them
+            same |= data.seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +55,19 @@ class _Data:
     versions: tuple[int, int]
     was: Spot
     released: frozenset[int]
-    seen: set[tuple[str, str]] = field(default_factory=set)
-    """The structs that have been compared."""
+    is_first_old: bool
+    same: set[_Compared]
+    """The structs that have been found to be the same, as the data of other fields."""
+    seen: set[_Compared] = field(default_factory=set)
+    """The structs that have been compared as the data of this one."""
 
     def compare(self, path: str, was: FieldSpec, now: FieldSpec, before: Form, after: Form) -> Iterator[Change]:
         """The differences between the tagged field, or a plain field in its data, and what it has become."""
         path = f"{path}.{now.name}"
         if before != after:
             yield self._change(path, now, before, after)
-        key = was.type.element, now.type.element
-        if was.type.has_struct and now.type.has_struct and key not in self.seen:
+        key = self.is_first_old, self.versions, was.type.element, now.type.element
+        if was.type.has_struct and now.type.has_struct and key not in self.seen and key not in self.same:
             self.seen.add(key)
             yield from self._compare_structs(path, was, now)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from kipgen.commands.compat.change import Change, Spot
 from kipgen.language.spec import FieldSpec, Location, MessageSpec
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TagSpace:
     """The fields among which a tag is unique: those of a message or of a struct."""
 
@@ -19,9 +20,17 @@ class TagSpace:
     fields: tuple[FieldSpec, ...]
     reserved: tuple[int, ...]
 
-    @property
+    @cached_property
     def by_tag(self) -> dict[int, FieldSpec]:
         return {field.tag: field for field in self.fields if field.tag is not None}
+
+    @cached_property
+    def by_name(self) -> dict[str, FieldSpec]:
+        return {field.name: field for field in self.fields}
+
+    @cached_property
+    def all_reserved(self) -> frozenset[int]:
+        return frozenset(self.reserved)
 
 
 def compare_tags(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
@@ -50,9 +59,8 @@ def _pairs(
 ) -> Iterator[tuple[TagSpace, TagSpace]]:
     """A pair of spaces and all below it; the structs of fields with one name belong together."""
     yield before, after
-    later = {field.name: field for field in after.fields}
     for field in before.fields:
-        now = later.get(field.name)
+        now = after.by_name.get(field.name)
         if now is None or not field.type.has_struct or not now.type.has_struct:
             continue
         key = field.type.element, now.type.element
@@ -78,7 +86,7 @@ def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace) -> Itera
 def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[int]) -> Iterator[Change]:
     """What became of one tag of a field that is tagged in some released versions."""
     spot, taken = Spot(field.location, "tag"), new.by_tag.get(tag)
-    same = next((now for now in new.fields if now.name == field.name), None)
+    same = new.by_name.get(field.name)
     if taken is not None and taken.name != field.name:
         text = f"tag {tag} was {field.name}'s"
         yield Change("tag-reused", f"{new.path}.{taken.name}", text, Spot(taken.location, "tag"), spot, versions)
@@ -86,7 +94,7 @@ def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[
         text = f"tag {tag} became {same.tag}"
         yield Change("tag-changed", f"{new.path}.{same.name}", text, Spot(same.location, "tag"), spot, versions)
     elif taken is None and not _is_plain(same, versions):
-        is_reserved = tag in new.reserved
+        is_reserved = tag in new.all_reserved
         rule = "tagged-field-removed" if is_reserved else "tag-forgotten"
         text = f"the field with tag {tag} is gone{'' if is_reserved else ', and its tag is not reserved'}"
         yield Change(rule, f"{new.path}.{field.name}", text, Spot(new.location, "reservedTags"), spot, versions)
@@ -104,6 +112,6 @@ def _compare_reserved(old: TagSpace, new: TagSpace) -> Iterator[Change]:
         if field is not None:
             text = f"tag {tag} was reserved: it once was another field's"
             yield Change("tag-reused", f"{new.path}.{field.name}", text, Spot(field.location, "tag"), spot)
-        elif tag not in new.reserved:
+        elif tag not in new.all_reserved:
             text = f"tag {tag} is no longer reserved"
             yield Change("tag-forgotten", new.path, text, Spot(new.location, "reservedTags"), spot)

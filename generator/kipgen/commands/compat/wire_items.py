@@ -1,25 +1,39 @@
 """The wire items of one version of a message, for comparing; the same for record formats and all other messages.
 
-Two items with the same `wire_form` have the same bytes for the same values, even if their names differ.
+Two items with the same `wire_form` have the same bytes for the same values, even if their names differ. Structs that
+share structs are described once, however many ways lead to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 
+from kipgen.language.names import class_name
 from kipgen.language.spec import FieldSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.wire_form import PROPERTIES, REST
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
-WireForm = tuple[object, ...]
-"""Nested tuples that are equal where the bytes are."""
+WireForm = tuple[int, int]
+"""The fingerprint of a sequence of forms: equal where the bytes are, whatever structs hold them.
+
+It is a polynomial over a prime field, so that two sequences are joined at the cost of one multiplication, however long
+they are: structs that share structs may have 2**31 fields one after the other. Different forms have the same fingerprint
+with a chance of less than 2**-90 at random, and no spec can do better: the key is new in every process.
+"""
+_PRIME = 2**127 - 1
+_KEY = os.urandom(16)
+_BASE = int.from_bytes(os.urandom(16)) % (_PRIME - 2) + 2
+_NOTHING: WireForm = (0, 1)
 Properties = tuple[tuple[str, object], ...]
 """Properties of the spec language with their values; other items are given by position, so that names do not count."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WireItem:
     """A named item: a field, or bits."""
 
@@ -44,9 +58,9 @@ class WireItem:
     """The items of a struct, or of an array's structs; of an integer with named bits, the bits."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class WireItems:
-    """The items of a message, a struct or an integer with named bits."""
+    """The items of a message, a struct or an integer with named bits; a struct has the same ones wherever it is used."""
 
     struct: StructSpec | None
     """None for the message itself and for bits."""
@@ -57,24 +71,37 @@ class WireItems:
     tagged: tuple[WireItem, ...]
 
 
+    @cached_property
+    def form(self) -> WireForm:
+        """The form of the plain items, and then of the tag section."""
+        plain = wire_form(self.plain)
+        if not self.flexible:
+            return plain
+        return _joined((plain, _single("tags", *((field.tag, _item_form(field)) for field in self.tagged))))
+
+
 def wire_items(message: WireMessage) -> WireItems:
     """The items of one version of a message."""
-    return _items(message, message.root, None)
+    specs = {class_name(struct.name): struct for struct in message.spec.structs}
+    known: dict[str, WireItems] = {}
+    for struct in message.structs:  # each after those that it uses
+        known[struct.class_name] = _items(message, struct, specs[struct.class_name], known)
+    return _items(message, message.root, None, known)
 
 
-def wire_form(items: tuple[WireItem, ...]) -> WireForm:
+def wire_form(items: Iterable[WireItem]) -> WireForm:
     """The form of consecutive items; that of a struct is its items and its tag section."""
-    return tuple(form for item in items for form in _item_form(item))
+    return _joined(_item_form(item) for item in items)
 
 
 def _item_form(item: WireItem) -> WireForm:
     is_array = item.type is not None and item.type.is_array
     value = _value_form(item)
     if item.inner is None and is_array:
-        value = ((value, False, False, item.compact if _has_length(item) else None, ()),)
+        value = _single(value, False, False, item.compact if _has_length(item) else None, ())
     elif item.inner is not None and not (is_array or item.nullable or item.rest):
         return value
-    return ((value, is_array, item.nullable, item.compact, item.rest),)
+    return _single(value, is_array, item.nullable, item.compact, item.rest)
 
 
 def _has_length(item: WireItem) -> bool:
@@ -84,18 +111,34 @@ def _has_length(item: WireItem) -> bool:
 def _value_form(item: WireItem) -> WireForm:
     """The form of the value itself, or of an element, without its prefix."""
     if item.inner is not None:
-        tagged = tuple((field.tag, _item_form(field)) for field in item.inner.tagged)
-        return (*wire_form(item.inner.plain), *((("tags", tagged),) if item.inner.flexible else ()))
+        return item.inner.form
     if item.encoding is not None:
-        return (str(item.encoding),)
+        return _single(str(item.encoding))
     if item.type is None:
-        return ()
-    return ("bytes" if item.type.element == "records" else item.type.element,)
+        return _NOTHING
+    return _single("bytes" if item.type.element == "records" else item.type.element)
 
 
-def _items(message: WireMessage, struct: WireStruct, spec: StructSpec | None) -> WireItems:
+def _single(*parts: object) -> WireForm:
+    """The form of one thing, which is equal where its parts are."""
+    digest = blake2b(repr(parts).encode(), digest_size=16, key=_KEY).digest()
+    return int.from_bytes(digest) % _PRIME, _BASE
+
+
+def _joined(forms: Iterable[WireForm]) -> WireForm:
+    """The form of several, one after the other."""
+    number, power = _NOTHING
+    for next_number, next_power in forms:
+        number, power = (number * next_power + next_number) % _PRIME, power * next_power % _PRIME
+    return number, power
+
+
+def _items(
+    message: WireMessage, struct: WireStruct, spec: StructSpec | None, known: dict[str, WireItems]
+) -> WireItems:
+    """The items of a struct, or of the message itself; `known` has those of the structs that it uses."""
     fields = {field.name: field for field in (spec or message.spec).fields}
-    items = [_item(message, struct, item, fields[item.spec_name]) for item in struct.items]
+    items = [_item(message, struct, item, fields[item.spec_name], known) for item in struct.items]
     return WireItems(
         struct=spec,
         flexible=struct.flexible,
@@ -104,11 +147,13 @@ def _items(message: WireMessage, struct: WireStruct, spec: StructSpec | None) ->
     )
 
 
-def _item(message: WireMessage, around: WireStruct, item: WireField, spec: FieldSpec) -> WireItem:
-    struct = _struct_of(message, item)
+def _item(
+    message: WireMessage, around: WireStruct, item: WireField, spec: FieldSpec, known: dict[str, WireItems]
+) -> WireItem:
+    elements = None if item.struct is None else message.struct(item.struct)
     inner = None
-    if struct is not None:
-        inner = _items(message, struct, message.spec.struct(item.type.element))
+    if item.struct is not None:
+        inner = known[item.struct]
     elif item.role == "bits":
         bits = sorted(item.inner, key=lambda bit: bit.bit or 0)
         inner = WireItems(None, False, tuple(_bit(bit, spec) for bit in bits), ())
@@ -120,15 +165,10 @@ def _item(message: WireMessage, around: WireStruct, item: WireField, spec: Field
         nullable=item.nullable,
         compact=item.compact if item.is_sized else None,
         encoding=_encoding(item),
-        rest=_rest(item, spec, around, struct) if around.is_bounded else (),
+        rest=_rest(item, spec, around, elements) if around.is_bounded else (),
         attribute=item if item.role == "value" else None,
         inner=inner,
     )
-
-
-def _struct_of(message: WireMessage, item: WireField) -> WireStruct | None:
-    """The struct that an item has, or the elements of an array."""
-    return next((struct for struct in message.structs if struct.class_name == item.struct), None)
 
 
 def _encoding(item: WireField) -> Encoding | None:
@@ -150,7 +190,7 @@ as written in the spec."""
 
 def _rest(item: WireField, spec: FieldSpec, around: WireStruct, elements: WireStruct | None) -> Properties:
     """What types and versions do not say. Items name each other; here they point at each other by position."""
-    positions = _positions(around.items)
+    positions = around.positions
     presence = item.presence
     is_size = item.sized or item.prefix == REST or not item.type.is_array
     pairs: dict[str, object] = {
@@ -162,21 +202,11 @@ def _rest(item: WireField, spec: FieldSpec, around: WireStruct, elements: WireSt
         "count": None if is_size else item.prefix,
         "sizeOnlyWith": item.partner and positions[item.partner.value],
         "presence": presence and (positions[presence.bits], presence.mask, presence.means_present),
-        "sorted": item.sorted_by and elements and _positions(elements.fields)[item.sorted_by],
-        "requiredIf": item.required_if and _flag(around.items, item.required_if),
+        "sorted": item.sorted_by and elements and elements.field_positions[item.sorted_by],
+        "requiredIf": item.required_if and around.bit_masks.get(item.required_if),
         "sameLengthAs": item.same_length_as and positions[item.same_length_as],
     }
     for attribute, property_ in PROPERTIES.items():
         if property_.name not in pairs and property_.name not in _IN_OTHER_WORDS:
             pairs[property_.name] = getattr(spec.wire, attribute)
     return tuple((name, value) for name, value in pairs.items() if value is not None and value is not False)
-
-
-def _flag(items: Sequence[WireField], name: str) -> tuple[int, int] | None:
-    """Where a bit is: the position of its integer, and its mask."""
-    flags = ((number, bit) for number, item in enumerate(items) for bit in item.inner)
-    return next(((number, bit.mask) for number, bit in flags if bit.attribute == name), None)
-
-
-def _positions(items: Sequence[WireField]) -> dict[str, int]:
-    return {item.attribute: number for number, item in enumerate(items)}
