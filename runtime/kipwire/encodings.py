@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, filterfalse, groupby, islice
 from operator import add, attrgetter, index
 from typing import Any, NamedTuple
@@ -219,9 +219,9 @@ class Counts:
     def _gather(self, parts: tuple[_Part, ...], items: list[Any]) -> None:
         """Put the values of structs of one class to those that wait: a field at a time, not a struct at a time."""
         for part in parts:
-            if part.inside:
-                if inner := list(part.values(items)):
-                    self._gather(part.inside, inner)
+            if part.struct is not None:
+                if inner := list(part.values(items)):  # only these paths are looked at: there may be very many others
+                    self._gather(_parts(part.struct, part.place.path), inner)  # type: ignore[arg-type]
                 continue
             values = self._waiting.setdefault(part.place, [])
             values.extend(part.values(items))
@@ -293,30 +293,40 @@ class _Part:
     field: Field
     place: _Place
     get: Callable[[Any], Any]
-    inside: tuple[_Part, ...]
-    """The fields, for structs."""
+    struct: type[Struct] | None
+    """The struct, or that of an array's elements."""
 
     def values(self, items: list[Any]) -> Iterable[Any]:
         """The values on the wire that this field of the given structs has; of arrays the elements."""
         values: Iterable[Any] = map(self.get, items)
         if self.field.array:
             return chain.from_iterable(filter(None, values))
-        if self.inside:
+        if self.struct is not None:
             values = [value for value in values if value is not None and value is not DEFAULT]
         return values if self.field.tag is None else filterfalse(self.field.is_default, values)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _parts(cls: type[Struct], path: str) -> tuple[_Part, ...]:
     parts = []
     for field in cls.ATTRIBUTES:
-        where = f"{path}.{field.spec_name}" if path else field.spec_name
-        inside = () if field.struct is None else _parts(field.struct, where)  # type: ignore[arg-type]  # it is hashable
-        if inside or (field.struct is None and TYPES[field.element].encodable):
-            # The slot of a struct of defaults: looking there does not make one that nobody has asked for.
+        if _has_integers(field):
+            where = f"{path}.{field.spec_name}" if path else field.spec_name
             place = _Place(where, field.element, field.array)
-            parts.append(_Part(field, place, attrgetter(field.slot), inside))
+            # The slot of a struct of defaults: looking there does not make one that nobody has asked for.
+            parts.append(_Part(field, place, attrgetter(field.slot), field.struct))
     return tuple(parts)
+
+
+def _has_integers(field: Field) -> bool:
+    if field.struct is None:
+        return TYPES[field.element].encodable
+    return _struct_has_integers(field.struct)  # type: ignore[arg-type]  # the class is hashable
+
+
+@cache
+def _struct_has_integers(cls: type[Struct]) -> bool:
+    return any(map(_has_integers, cls.ATTRIBUTES))
 
 
 # Lengths of varints, from how many bits numbers have.

@@ -61,7 +61,8 @@ def schema(cls: type[Message], fields: Iterable[str] | None = None) -> pa.Schema
         fields: only these, as paths such as `topics.partitions.leader_id`; a struct selects all of its fields.
 
     Raises:
-        ColumnError: a path does not lead to a field, or a struct contains itself, which no Arrow type can.
+        ColumnError: a path does not lead to a field, a struct contains itself, which no Arrow type can, or there would be
+            more than 65,536 columns.
     """
     return pa.schema(list(columns_of(cls, fields).type))
 

@@ -14,6 +14,9 @@ from kipwire.messages import Message
 from kipwire.structs import Field, Struct
 from kipwire.types import TYPES
 
+MOST_COLUMNS = 65_536
+"""The most columns of a message, those of structs and of structs in them counted. Structs that share structs may have
+2**31 of them; the widest message of Kafka has about a hundred."""
 UNKNOWN_TYPE = pa.map_(pa.int32(), pa.field("value", pa.binary(), nullable=False))
 
 
@@ -37,6 +40,8 @@ class StructColumns(NamedTuple):
     columns: tuple[Column, ...]
     """In the order of the spec, the unknown tagged fields last."""
     type: pa.StructType
+    count: int
+    """How many columns there are, at all depths."""
 
 
 Choice = dict[str, "Choice | None"]
@@ -51,7 +56,8 @@ def columns_of(cls: type[Message], fields: Iterable[str] | None = None) -> Struc
         fields: paths of attributes such as `topics.partitions.leader_id`; a struct selects all of its fields.
 
     Raises:
-        ColumnError: a path does not lead to a field, or a struct contains itself, which no Arrow type can.
+        ColumnError: a path does not lead to a field, a struct contains itself, which no Arrow type can, or there would be
+            more than 65,536 columns.
         TypeError: `fields` is one text instead of several.
     """
     if isinstance(fields, str):
@@ -62,7 +68,14 @@ def columns_of(cls: type[Message], fields: Iterable[str] | None = None) -> Struc
 @lru_cache(maxsize=1024)
 def _columns_of(cls: type[Message], fields: tuple[str, ...] | None) -> StructColumns:
     choice = None if fields is None else _choice([path.split(".") for path in fields])
-    return _struct_columns(cls, choice, (), f"{cls.NAME} v{cls.VERSION}")
+    where = f"{cls.NAME} v{cls.VERSION}"
+    found = _struct_columns(cls, choice, (), where, {})
+    if found.count > MOST_COLUMNS:
+        had = "it" if fields is None else "what is chosen"
+        raise ColumnError(
+            f"{where}: {had} would have {found.count:,} columns, and the limit is {MOST_COLUMNS:,}; choose paths of fields"
+        )
+    return found
 
 
 def _choice(paths: list[list[str]]) -> Choice | None:
@@ -74,29 +87,40 @@ def _choice(paths: list[list[str]]) -> Choice | None:
     return {name: _choice(rests) for name, rests in inner.items()}
 
 
+Whole = dict[type[Struct], "StructColumns"]
+"""The columns of structs of which everything is chosen, which are the same wherever a struct is used."""
+
+
 def _struct_columns(
-    cls: type[Struct], choice: Choice | None, outer: tuple[type[Struct], ...], where: str
+    cls: type[Struct], choice: Choice | None, outer: tuple[type[Struct], ...], where: str, whole: Whole
 ) -> StructColumns:
     if cls in outer:
         raise ColumnError(f"{where}: {cls.__qualname__} contains itself, which no Arrow type can")
+    if choice is None and cls in whole:
+        return whole[cls]
     names = [field.name for field in cls.ATTRIBUTES] + [UNKNOWN] * cls.FLEXIBLE
+    unknown = choice.keys() - set(names) if choice is not None else set()
     for name in choice or ():
-        if name not in names:
+        if name in unknown:
             raise ColumnError(f"{where}: no field {name!r}; there are {', '.join(names) or 'none'}")
     columns = []
     for field in cls.ATTRIBUTES:
         if choice is None or field.name in choice:
             inner = None if choice is None else choice[field.name]
-            columns.append(_column(field, inner, (*outer, cls), f"{where}: {field.name}"))
+            columns.append(_column(field, inner, (*outer, cls), f"{where}: {field.name}", whole))
     if cls.FLEXIBLE and (choice is None or UNKNOWN in choice):
         columns.append(Column(UNKNOWN, UNKNOWN_TYPE, nullable=False, field=None, struct=None))
     fields = [pa.field(column.name, column.type, nullable=column.nullable) for column in columns]
-    return StructColumns(cls, tuple(columns), pa.struct(fields))
+    count = len(columns) + sum(column.struct.count for column in columns if column.struct is not None)
+    found = StructColumns(cls, tuple(columns), pa.struct(fields), count)
+    if choice is None:
+        whole[cls] = found
+    return found
 
 
-def _column(field: Field, choice: Choice | None, outer: tuple[type[Struct], ...], where: str) -> Column:
+def _column(field: Field, choice: Choice | None, outer: tuple[type[Struct], ...], where: str, whole: Whole) -> Column:
     if field.struct is not None:
-        struct = _struct_columns(field.struct, choice, outer, where)
+        struct = _struct_columns(field.struct, choice, outer, where, whole)
         element = struct.type
     elif choice:
         raise ColumnError(f"{where}: it is not a struct and has no field {next(iter(choice))!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 import pyarrow as pa
@@ -31,17 +32,20 @@ class _Check(Visitor):
         if not types.is_struct(given):
             self.fail(f"must be a struct, not {given}")
         names = [one.name for one in given]
+        numbers = {name: number for number, name in enumerate(names)}
+        counts = Counter(names)
         for column in struct.columns:
             self.path.append(column.name)
-            if names.count(column.name) > 1:
+            if counts[column.name] > 1:
                 self.fail("there are several columns of this name")
-            if column.name in names:
-                self.column(column, given.field(column.name).type)
+            if column.name in numbers:
+                self.column(column, given.field(numbers[column.name]).type)
             elif column.field is not None and column.field.tag is None:
                 self.fail("the column is missing")
             self.path.pop()
+        known = {column.name for column in struct.columns}
         for name in names:
-            if all(name != column.name for column in struct.columns):
+            if name not in known:
                 self.path.append(name)
                 self.fail("this version has no such field")
 

@@ -16,8 +16,18 @@ from typing import BinaryIO, NamedTuple, cast
 from kipwire.captures import CaptureError
 from kipwire.tools.readable import ReadableFile
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 LARGEST_PACKET = 1024 * 1024
 """Bytes; tcpdump writes at most 262,144 of a packet, with any options."""
+
+MOST_EXPANSION = 100
+"""Bytes that a compressed file may decompress to for each of its own. Captures compress to a third, and to a fiftieth if
+nothing but one constant message is in them; gzip itself can do a thousandth."""
+EXPANSION_FREE = 16 * 1024 * 1024
+"""Bytes that any compressed file may decompress to, however small it is."""
 
 _BUFFER = 1024 * 1024
 _GZIP = b"\x1f\x8b"
@@ -62,6 +72,48 @@ class Damaged(Exception):
     """A file that cannot be read further; the text has the byte and the reason. Packets before it are complete."""
 
 
+class _Counted(io.RawIOBase):
+    """The bytes of a file, which counts them."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        count = self._file.readinto(buffer)  # type: ignore[attr-defined]  # every binary file has it
+        self.count += count
+        return count
+
+
+class _Unpacked(io.RawIOBase):
+    """What a file of gzip decompresses to, as long as that is not far too much for so many bytes.
+
+    A few bytes of gzip can be millions of empty packets.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._packed = _Counted(file)
+        self._file = gzip.GzipFile(fileobj=self._packed)
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        most = max(EXPANSION_FREE, MOST_EXPANSION * self._packed.count)
+        if self._count > most:
+            raise Damaged(
+                f"its first {self._packed.count:,} bytes decompress to more than {MOST_EXPANSION} times as many, which "
+                "packets hardly do, so the rest is not read; decompress it with gunzip first to read all of it"
+            )
+        count = self._file.readinto1(buffer)
+        self._count += count
+        return count
+
+
 class _Interface(NamedTuple):
     link: int
     numerator: int
@@ -95,7 +147,7 @@ def read_packets(path: ReadableFile) -> Iterator[Packet]:
     with raw:
         try:
             packed = raw.peek(2)[:2] == _GZIP
-            file = gzip.GzipFile(fileobj=raw) if packed else raw
+            file = io.BufferedReader(_Unpacked(cast(BinaryIO, raw)), _BUFFER) if packed else raw
             magic = file.peek(4)[:4]
         except (OSError, EOFError, zlib.error) as error:
             raise CaptureError(f"{path}: cannot be read: {error}") from None

@@ -281,3 +281,33 @@ def test_a_size_that_no_frame_has_is_passed_over(tmp_path: Path, size: int) -> N
     found = found_in(tmp_path, made.dump(talk.segments))
     assert ids(found) == [(side, number) for number in (1, 2) for side in ("request", "response")]
     assert errors_of(found) == ["16 bytes of frames whose start was not captured"]
+
+
+def zeros_in_gzip(packets: int, noise: bytes) -> bytes:
+    """A capture of one frame, and then of packets of 64 KiB that are mostly zeros."""
+    talk = made.dump(Talk().ask(1).answer(1).segments)
+    packet = pack("<IIII", 2**31 - 1, 0, 1 << 16, 1 << 16)
+    return gzip.compress(talk + b"".join(packet + noise + bytes((1 << 16) - len(noise)) for _ in range(packets)), 1)
+
+
+def test_gzip_that_grows_far_more_than_packets_do_is_not_read_further(tmp_path: Path) -> None:
+    file = tmp_path / "a.pcap.gz"
+    file.write_bytes(zeros_in_gzip(300, b""))
+    found = list(find_frames([file]))
+    assert ids(found) == [("request", 1), ("response", 1)]
+    (*_, error) = errors_of(found)
+    assert "more than 100 times as many" in error
+    assert "decompress it with gunzip" in error
+    (tmp_path / "a.pcap").write_bytes(gzip.decompress(file.read_bytes()))
+    unpacked = list(find_frames([tmp_path / "a.pcap"]))
+    assert ids(unpacked) == ids(found)
+    assert not any("gunzip" in error for error in errors_of(unpacked))
+
+
+def test_gzip_of_very_even_packets_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.pcap.gz"
+    file.write_bytes(zeros_in_gzip(300, Random(1).randbytes(700)))
+    assert 60 < len(gzip.decompress(file.read_bytes())) / file.stat().st_size < 100
+    found = list(find_frames([file]))
+    assert ids(found) == [("request", 1), ("response", 1)]
+    assert not any("gunzip" in error for error in errors_of(found))

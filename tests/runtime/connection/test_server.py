@@ -90,6 +90,27 @@ def test_responses_go_out_in_the_order_of_requests() -> None:
     assert not connection.open_requests
 
 
+def test_what_is_in_flight_is_all_that_is_kept() -> None:
+    connection = server(*(request(HeartbeatRequest(), number) for number in range(4)))
+    events = requests(connection)
+    assert connection.in_flight == 4
+    connection.respond(events[2], HeartbeatResponse())
+    connection.leave_unanswered(events[1])
+    assert connection.in_flight == 4  # they wait for the first one
+    assert len(unsized(connection.respond(events[0], HeartbeatResponse()))) == 2
+    assert (connection.in_flight, connection.open_requests) == (1, (events[3],))
+
+
+def test_a_request_is_settled_once() -> None:
+    connection = server(request(HeartbeatRequest(), 1), request(HeartbeatRequest(), 2))
+    first, second = requests(connection)
+    connection.leave_unanswered(second)
+    for settle in (connection.leave_unanswered, lambda one: connection.respond(one, HeartbeatResponse())):
+        with pytest.raises(LocalProtocolError, match="correlation id 2 has its response already"):
+            settle(second)
+    assert connection.open_requests == (first,)
+
+
 def test_a_request_may_be_left_unanswered() -> None:
     connection = server(request(HeartbeatRequest(), 1), request(HeartbeatRequest(), 2))
     first, second = requests(connection)
