@@ -12,7 +12,7 @@ from kipwire.description.values import out_of_range
 from kipwire.description.versions import fields_of_other_versions, in_version
 from kipwire.errors import ConversionError, UnsupportedVersionError, path_text
 from kipwire.messages import Message
-from kipwire.structs import Field, Root, Struct
+from kipwire.structs import DEFAULT, Field, Root, Struct
 from kipwire.tools.words import did_you_mean
 from kipwire.types import ENCODINGS, TYPES
 
@@ -100,7 +100,11 @@ class _Conversion(Visitor):
         for name, field, value in self.given(item, target):
             self.path.append(name)
             other = targets.get(field.spec_name) if field is not None else None
-            if other is not None:
+            if value is DEFAULT and field is not None:
+                # What nobody has asked for is not made: it is the default here, and dropped where there is none.
+                if other is not None and not other.is_lazy:
+                    values[other.name] = self.field(other, field.default_value())
+            elif other is not None:
                 values[other.name] = self.field(other, value)
             elif field is None:
                 self.lose(
@@ -127,7 +131,7 @@ class _Conversion(Visitor):
         """The values of a struct, by name, each with its field in any version; None where no version has one."""
         if isinstance(item, Struct):
             for field in item.ATTRIBUTES:
-                yield field.name, field, getattr(item, field.name)
+                yield field.name, field, DEFAULT if field.is_unmade(item) else getattr(item, field.name)
             return
         fields = {field.name: field for field in target.ATTRIBUTES}
         for name, value in item.items():

@@ -5,9 +5,11 @@ Everything generic reads the fields, which suffice to read and write a message: 
 
 from __future__ import annotations
 
+from math import isnan
+
 from kipwire.lazy import DEFAULT as DEFAULT
 from kipwire.lazy import LazyStruct as LazyStruct
-from kipwire.lazy import UnknownTaggedFields
+from kipwire.lazy import UnknownTaggedFields, kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,15 +206,28 @@ class Field:
         return self.spec_name[0].lower() + self.spec_name[1:]
 
     @property
+    def is_lazy(self) -> bool:
+        """Whether it is a struct that is made on first use."""
+        return self.tag is not None and self.struct is not None and not self.array and self.default is not None
+
+    @property
     def slot(self) -> str:
         """Where its value is kept: under its name, or under another one where a property makes a tagged struct."""
-        is_lazy = self.tag is not None and self.struct is not None and not self.array and self.default is not None
-        return f"_lazy_{self.name}" if is_lazy else self.name
+        return f"_lazy_{self.name}" if self.is_lazy else self.name
 
     @property
     def is_varint(self) -> bool:
         """Whether its integers are varints (KIP-625)."""
         return self.encoding is not None and not self.encoding.startswith("fixed")
+
+    def is_unmade(self, struct: Struct) -> bool:
+        """Whether it is a struct that nobody has used yet, in an instance of its class; then it is at its default."""
+        return self.is_lazy and getattr(struct, self.slot) is DEFAULT
+
+    @property
+    def has_equal_defaults(self) -> bool:
+        """Whether two structs of defaults are equal: not where a default is NaN, at any depth."""
+        return self.struct is None or _has_equal_defaults(self.struct)
 
     def default_value(self) -> object:
         """The default, made afresh if it is mutable; None where there is none."""
@@ -232,6 +247,17 @@ class Field:
 
     def __repr__(self) -> str:
         return f"<Field {self.spec_name}: {self.type}>"
+
+
+def _has_equal_defaults(cls: type[Struct]) -> bool:
+    """The answer of a class, found out once."""
+    known: bool | None = vars(cls).get("_has_equal_defaults")
+    if known is None:
+        made = [field for field in cls.ATTRIBUTES if not field.array and field.default is not None]
+        is_any_nan = any(field.element == "float64" and isnan(field.default) for field in made)  # type: ignore[arg-type]
+        is_known = not is_any_nan and all(field.has_equal_defaults for field in made)
+        known = kept(cls, "_has_equal_defaults", is_known)
+    return known
 
 
 def slots_of(fields: tuple[Field, ...]) -> tuple[str, ...]:
@@ -303,8 +329,11 @@ class Struct:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Struct) or type(self) is not type(other):
             return NotImplemented
-        if any(getattr(self, field.name) != getattr(other, field.name) for field in self.ATTRIBUTES):
-            return False
+        for field in self.ATTRIBUTES:
+            if field.tag is not None and field.is_unmade(self) and field.is_unmade(other) and field.has_equal_defaults:
+                continue  # what nobody has asked for is not made: there may be very many structs within it
+            if getattr(self, field.name) != getattr(other, field.name):
+                return False
         return not self.FLEXIBLE or (self._unknown_tagged_fields or {}) == (other._unknown_tagged_fields or {})
 
     def __repr__(self) -> str:

@@ -18,14 +18,30 @@ class Cost(NamedTuple):
     """Bytes at the peak."""
 
 
+class TooManySteps(BaseException):
+    """The end of an action that takes more steps than it may; nothing that expects errors keeps it from ending."""
+
+
 def cost_of(action: Callable[[], object]) -> Cost:
     """What an action costs, once all that it needs has been imported and prepared. It must not raise."""
     action()
+    memory = min(_peak(action) for _ in range(3))  # what other threads take meanwhile is counted, too
+    return Cost(steps_of(action), memory)
+
+
+def steps_of(action: Callable[[], object], most: int = sys.maxsize) -> int:
+    """How many steps an action takes as things are, such as for the first use of a class. It must not raise.
+
+    Raises:
+        TooManySteps: it takes more than `most`.
+    """
     steps = 0
 
     def line(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal steps
         steps += event == "line"
+        if steps > most:
+            raise TooManySteps
         return line
 
     def call(frame: FrameType, event: str, argument: Any) -> None:
@@ -33,7 +49,6 @@ def cost_of(action: Callable[[], object]) -> Cost:
         steps += event == "c_call"
 
     tracer, profiler = sys.gettrace(), sys.getprofile()
-    memory = min(_peak(action) for _ in range(3))  # what other threads take meanwhile is counted, too
     sys.settrace(line)
     sys.setprofile(call)
     try:
@@ -41,7 +56,7 @@ def cost_of(action: Callable[[], object]) -> Cost:
     finally:
         sys.settrace(tracer)
         sys.setprofile(profiler)
-    return Cost(steps, memory)
+    return steps
 
 
 def _peak(action: Callable[[], object]) -> int:

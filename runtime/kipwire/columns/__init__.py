@@ -27,7 +27,7 @@ from types import ModuleType
 
 from kipwire import native
 from kipwire.columns import input_checks, python_engine
-from kipwire.columns.arrow_types import StructColumns, columns_of
+from kipwire.columns.arrow_types import StructColumns, columns_of, has_few_columns
 from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError
 from kipwire.columns.inputs import Messages, Rows, as_messages, as_rows, split
 from kipwire.columns.records import RECORD_SCHEMA, RecordColumns, decode_records
@@ -61,8 +61,8 @@ def schema(cls: type[Message], fields: Iterable[str] | None = None) -> pa.Schema
         fields: only these, as paths such as `topics.partitions.leader_id`; a struct selects all of its fields.
 
     Raises:
-        ColumnError: a path does not lead to a field, a struct contains itself, which no Arrow type can, or there would be
-            more than 65,536 columns.
+        ColumnError: a path does not lead to a field, a struct contains itself, which no Arrow type can, or there would
+            be more than 65,536 columns.
     """
     return pa.schema(list(columns_of(cls, fields).type))
 
@@ -171,12 +171,13 @@ def _by_chunk(
 
 
 def _kernel_for(cls: type[Message]) -> ModuleType | None:
-    """The kernel engine, if it is in use and serves the class."""
+    """The kernel engine, if it is in use and serves the class: it also has a column for what is not chosen."""
     if not native.in_use:
         return None
     from kipwire.columns import kernel_engine
 
-    return kernel_engine if kernel_engine.serves(cls) else None
+    serves = kernel_engine.serves(cls) and has_few_columns(cls)  # type: ignore[arg-type]  # the class is hashable
+    return kernel_engine if serves else None
 
 
 def _read(cls: type[Message], struct: StructColumns, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:

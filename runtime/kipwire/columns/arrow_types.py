@@ -40,7 +40,7 @@ class StructColumns(NamedTuple):
     columns: tuple[Column, ...]
     """In the order of the spec, the unknown tagged fields last."""
     type: pa.StructType
-    count: int
+    total: int
     """How many columns there are, at all depths."""
 
 
@@ -56,8 +56,8 @@ def columns_of(cls: type[Message], fields: Iterable[str] | None = None) -> Struc
         fields: paths of attributes such as `topics.partitions.leader_id`; a struct selects all of its fields.
 
     Raises:
-        ColumnError: a path does not lead to a field, a struct contains itself, which no Arrow type can, or there would be
-            more than 65,536 columns.
+        ColumnError: a path does not lead to a field, a struct contains itself, which no Arrow type can, or there would
+            be more than 65,536 columns.
         TypeError: `fields` is one text instead of several.
     """
     if isinstance(fields, str):
@@ -70,12 +70,17 @@ def _columns_of(cls: type[Message], fields: tuple[str, ...] | None) -> StructCol
     choice = None if fields is None else _choice([path.split(".") for path in fields])
     where = f"{cls.NAME} v{cls.VERSION}"
     found = _struct_columns(cls, choice, (), where, {})
-    if found.count > MOST_COLUMNS:
-        had = "it" if fields is None else "what is chosen"
-        raise ColumnError(
-            f"{where}: {had} would have {found.count:,} columns, and the limit is {MOST_COLUMNS:,}; choose paths of fields"
-        )
+    if found.total > MOST_COLUMNS:
+        what = "it" if fields is None else "what is chosen"
+        limit = f"and the limit is {MOST_COLUMNS:,}; choose paths of fields"
+        raise ColumnError(f"{where}: {what} would have {found.total:,} columns, {limit}")
     return found
+
+
+@lru_cache(maxsize=1024)
+def has_few_columns(cls: type[Message]) -> bool:
+    """Whether a message has no more columns than there may be, chosen or not."""
+    return _struct_columns(cls, None, (), f"{cls.NAME} v{cls.VERSION}", {}).total <= MOST_COLUMNS
 
 
 def _choice(paths: list[list[str]]) -> Choice | None:
@@ -111,7 +116,7 @@ def _struct_columns(
     if cls.FLEXIBLE and (choice is None or UNKNOWN in choice):
         columns.append(Column(UNKNOWN, UNKNOWN_TYPE, nullable=False, field=None, struct=None))
     fields = [pa.field(column.name, column.type, nullable=column.nullable) for column in columns]
-    count = len(columns) + sum(column.struct.count for column in columns if column.struct is not None)
+    count = len(columns) + sum(column.struct.total for column in columns if column.struct is not None)
     found = StructColumns(cls, tuple(columns), pa.struct(fields), count)
     if choice is None:
         whole[cls] = found

@@ -24,8 +24,8 @@ LARGEST_PACKET = 1024 * 1024
 """Bytes; tcpdump writes at most 262,144 of a packet, with any options."""
 
 MOST_EXPANSION = 100
-"""Bytes that a compressed file may decompress to for each of its own. Captures compress to a third, and to a fiftieth if
-nothing but one constant message is in them; gzip itself can do a thousandth."""
+"""Bytes that a compressed file may decompress to for each of its own. Captures compress to a third, and to a fiftieth
+if nothing but one constant message is in them; gzip itself can do a thousandth."""
 EXPANSION_FREE = 16 * 1024 * 1024
 """Bytes that any compressed file may decompress to, however small it is."""
 
@@ -83,7 +83,7 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        count = self._file.readinto(buffer)  # type: ignore[attr-defined]  # every binary file has it
+        count: int = self._file.readinto(buffer)  # type: ignore[attr-defined]  # every binary file has it
         self.count += count
         return count
 

@@ -95,8 +95,9 @@ def structs(cls: type[S], *, long: bool = True) -> SearchStrategy[S]:
 @lru_cache(maxsize=256)
 def _structs(cls: type[Struct], long: bool) -> SearchStrategy[Struct]:
     """Kept, since a message may have one struct many times."""
+    has_room = _has_room(cls)
     positional = {
-        field.name: field_values(field, long=long and _has_room(cls, field))
+        field.name: field_values(field, long=long and has_room and not (field.sized and field.prefix == "int16"))
         for field in cls.ATTRIBUTES
         if field.tag is None
     }
@@ -116,10 +117,9 @@ def _structs(cls: type[Struct], long: bool) -> SearchStrategy[Struct]:
     return struct()
 
 
-def _has_room(cls: type[Struct], field: Field) -> bool:
-    """Whether the sizes around a field's value have room for long ones; those of 16 bits may not."""
-    sizes = [one for one in cls.FIELDS if one.role == "size"]
-    return all(field_range(one)[1] >= 1 << 16 for one in sizes) and not (field.sized and field.prefix == "int16")
+def _has_room(cls: type[Struct]) -> bool:
+    """Whether the sizes around the values of a struct have room for long ones; those of 16 bits may not."""
+    return all(field_range(one)[1] >= 1 << 16 for one in cls.FIELDS if one.role == "size")
 
 
 def arranged(cls: type[Struct], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,7 +228,10 @@ def same_message(a: Struct, b: Struct) -> bool:
         return False
     if a.FLEXIBLE and (a._unknown_tagged_fields or {}) != (b._unknown_tagged_fields or {}):
         return False
-    return all(_same_value(getattr(a, field.name), getattr(b, field.name)) for field in a.ATTRIBUTES)
+    return all(
+        (field.is_unmade(a) and field.is_unmade(b)) or _same_value(getattr(a, field.name), getattr(b, field.name))
+        for field in a.ATTRIBUTES
+    )
 
 
 def _same_value(a: object, b: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +33,21 @@ def shown_values(struct: Struct) -> Iterator[tuple[str, object]]:
 
     names = literals(struct)
     for field in struct.ATTRIBUTES:
-        yield field.name, _Name(names[field.name]) if field.name in names else getattr(struct, field.name)
+        if field.name in names:
+            yield field.name, _Name(names[field.name])
+        elif field.is_unmade(struct) and _may_have_unmade(field.struct):
+            yield field.name, _Name(f"{field.struct.__name__}()")  # in full it would be as long as there are ways down
+        else:
+            yield field.name, getattr(struct, field.name)
     if struct.FLEXIBLE and struct._unknown_tagged_fields:
         yield "unknown_tagged_fields", struct._unknown_tagged_fields
+
+
+@cache
+def _may_have_unmade(cls: type[Struct]) -> bool:
+    """Whether a struct of defaults has tagged structs in it, at any depth."""
+    inner = [field for field in cls.ATTRIBUTES if field.struct is not None and not field.array]
+    return any(field.is_lazy or (field.default is not None and _may_have_unmade(field.struct)) for field in inner)
 
 
 def one_line(struct: Struct) -> str:

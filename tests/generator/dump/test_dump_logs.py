@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kipgen.commands.dump.output import Output
 from kipwire.records import RawHeaderKey, Record, read_segment, write_batch, write_message_set
 from tests.generator.dump.conftest import Dump
 
@@ -254,3 +255,23 @@ def test_a_folder_above_partitions_has_the_logs_of_all(dump: Dump, segments: Pat
 def test_an_empty_segment_is_not_an_error(dump: Dump, tmp_path: Path, options: tuple[str, ...]) -> None:
     done = dump(log(tmp_path / "a-0"), *options)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("options", [("-f", "json"), ()])
+def test_records_are_written_as_they_come_not_when_all_of_a_batch_are_there(
+    dump: Dump, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    segment = tmp_path / "00000000000000000000.log"
+    segment.write_bytes(write_batch([Record(offset=number, timestamp=0) for number in range(10_000)]))
+    sizes: list[int] = []
+    write = Output.write
+
+    def measured(out: Output, text: str) -> None:
+        sizes.append(len(text))
+        write(out, text)
+
+    monkeypatch.setattr(Output, "write", measured)
+    done = dump("-r", *options, segment)
+    assert sum(sizes) == len(done.stdout)
+    assert len(done.stdout) > 500_000
+    assert max(sizes) < 250_000

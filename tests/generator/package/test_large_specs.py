@@ -14,51 +14,9 @@ from kipgen.python.render import HeaderVersions, render_message
 from kipgen.reading.check import read_bytes
 from kipgen.resolve.wire import resolve
 from tests.support.cost import cost_of
+from tests.support.growing_specs import SHAPES, message, of_tagged_fields, of_versions
 
 pytestmark = pytest.mark.same_without_kernel("no message is read")
-
-TYPES = ("int32", "string", "[]int32", "bytes", "uuid", "bool")
-
-
-def fields(count: int, **more: Any) -> list[dict[str, Any]]:
-    return [{"name": f"Field{n}", "type": TYPES[n % len(TYPES)], "versions": "1+", **more} for n in range(count)]
-
-
-def message(**parts: Any) -> dict[str, Any]:
-    return {"name": "Big", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+", "fields": [], **parts}
-
-
-def of_fields(count: int) -> dict[str, Any]:
-    return message(fields=fields(count))
-
-
-def of_tagged_fields(count: int) -> dict[str, Any]:
-    return message(fields=[{**field, "tag": n, "taggedVersions": "1+"} for n, field in enumerate(fields(count))])
-
-
-def of_structs(count: int) -> dict[str, Any]:
-    parts = [{"name": f"Part{n}", "type": f"[]Part{n}", "versions": "0+", "fields": fields(2)} for n in range(count)]
-    return message(fields=parts)
-
-
-def of_common_structs(count: int) -> dict[str, Any]:
-    common = [{"name": f"Part{n}", "versions": "0+", "fields": fields(2)} for n in range(count)]
-    uses = [{"name": f"Part{n}", "type": f"Part{n}", "versions": "0+"} for n in range(count)]
-    return message(fields=uses, commonStructs=common)
-
-
-def of_versions(count: int) -> dict[str, Any]:
-    new = [{**field, "versions": f"{n}-{n + 3}"} for n, field in enumerate(fields(count))]
-    return message(fields=new, validVersions=f"0-{count - 1}")
-
-
-def of_items(count: int) -> dict[str, Any]:
-    kinds = ({"type": "int32"}, {"type": "string", "size": "int16"})
-    items = [{"name": f"Item{n}", "versions": "0+", **kinds[n % 2]} for n in range(count)]
-    return {"name": "Big", "type": "layout", "validVersions": "0-1", "fields": items}
-
-
-SHAPES = [of_fields, of_tagged_fields, of_structs, of_common_structs, of_versions, of_items]
 
 
 def read(spec: dict[str, Any]) -> MessageSpec:

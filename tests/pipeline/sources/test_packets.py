@@ -295,7 +295,7 @@ def test_gzip_that_grows_far_more_than_packets_do_is_not_read_further(tmp_path: 
     file.write_bytes(zeros_in_gzip(300, b""))
     found = list(find_frames([file]))
     assert ids(found) == [("request", 1), ("response", 1)]
-    (*_, error) = errors_of(found)
+    *_, error = errors_of(found)
     assert "more than 100 times as many" in error
     assert "decompress it with gunzip" in error
     (tmp_path / "a.pcap").write_bytes(gzip.decompress(file.read_bytes()))

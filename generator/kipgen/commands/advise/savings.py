@@ -92,6 +92,10 @@ class Advice:
         return sum(field.saved for field in self.fields if field.is_element == elements)
 
 
+MOST_PATHS = 65_536
+"""The most paths that the fields of a message may have; the largest of Kafka's has about two hundred."""
+
+
 def advise(spec: MessageSpec, counts: Counts) -> Advice:
     """Choose an encoding for every integer field of a message.
 
@@ -104,10 +108,14 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
         counts: the values that sample messages have.
 
     Raises:
-        AdviceError: the samples have values that the spec has no field for, or none of its versions is served.
+        AdviceError: the samples have values that the spec has no field for, none of its versions is served, or its
+            structs share structs so often that its fields have too many paths.
     """
     if spec.served_versions.is_empty:
         raise AdviceError(f"{spec.name} is retired: none of its versions is served, so it gets no new one")
+    if (ways := _ways(spec)) > MOST_PATHS:
+        text = f"its structs share structs, so that its fields have {ways:,} paths, and the limit is {MOST_PATHS:,}"
+        raise AdviceError(f"{spec.name}: {text}; use shared structs in fewer places")
     counted = dict(counts.fields)
     fields = []
     reasons = _reasons(spec)
@@ -151,6 +159,14 @@ def _reasons(spec: MessageSpec) -> dict[FieldSpec, str]:
         if not any(next_version in versions for _, versions in paths):
             reasons[field] = f"not in version {next_version}, the next one"
     return reasons
+
+
+def _ways(spec: MessageSpec) -> int:
+    """How many paths its fields have."""
+    ways: dict[str, int] = {}
+    for name, fields in (*((one.name, one.fields) for one in spec.structs), (spec.name, spec.fields)):
+        ways[name] = len(fields) + sum(ways[field.type.element] for field in fields if field.type.has_struct)
+    return ways[spec.name]
 
 
 _Paths = list[tuple[str, Versions]]

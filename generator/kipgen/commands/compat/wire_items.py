@@ -22,8 +22,8 @@ WireForm = tuple[int, int]
 """The fingerprint of a sequence of forms: equal where the bytes are, whatever structs hold them.
 
 It is a polynomial over a prime field, so that two sequences are joined at the cost of one multiplication, however long
-they are: structs that share structs may have 2**31 fields one after the other. Different forms have the same fingerprint
-with a chance of less than 2**-90 at random, and no spec can do better: the key is new in every process.
+they are: structs that share structs may have 2**31 fields one after the other. Different forms are equal with a chance
+of less than 2**-90, which no spec can better: the key is new in every process.
 """
 _PRIME = 2**127 - 1
 _KEY = os.urandom(16)
@@ -60,7 +60,7 @@ class WireItem:
 
 @dataclass(frozen=True, eq=False)
 class WireItems:
-    """The items of a message, a struct or an integer with named bits; a struct has the same ones wherever it is used."""
+    """The items of a message, a struct or an integer with named bits; a struct has the same wherever it is used."""
 
     struct: StructSpec | None
     """None for the message itself and for bits."""
@@ -69,7 +69,6 @@ class WireItems:
     plain: tuple[WireItem, ...]
     """In the order of the wire."""
     tagged: tuple[WireItem, ...]
-
 
     @cached_property
     def form(self) -> WireForm:
@@ -133,9 +132,7 @@ def _joined(forms: Iterable[WireForm]) -> WireForm:
     return number, power
 
 
-def _items(
-    message: WireMessage, struct: WireStruct, spec: StructSpec | None, known: dict[str, WireItems]
-) -> WireItems:
+def _items(message: WireMessage, struct: WireStruct, spec: StructSpec | None, known: dict[str, WireItems]) -> WireItems:
     """The items of a struct, or of the message itself; `known` has those of the structs that it uses."""
     fields = {field.name: field for field in (spec or message.spec).fields}
     items = [_item(message, struct, item, fields[item.spec_name], known) for item in struct.items]

@@ -16,6 +16,9 @@ from kipwire.records.accounting import Tail
 from kipwire.tools.lines import print_err
 from kipwire.tools.words import counted
 
+_AT_ONCE = 1024
+"""Records whose lines are made at a time: a batch may have a million, of a few bytes each."""
+
 
 class Lines(Protocol):
     """Makes the lines of a format; each text ends with the end of a line, or is empty."""
@@ -86,8 +89,11 @@ class LogDump:
         records, bounds = batch.records, self.wanted.bounds
         if bounds is not None:
             records = [record for record in records if bounds.has(record)]
-        text, errors = self.lines.records(batch, records)
-        self.out.write(text)
+        errors = 0
+        for start in range(0, len(records), _AT_ONCE):
+            text, wrong = self.lines.records(batch, records[start : start + _AT_ONCE])
+            self.out.write(text)
+            errors += wrong
         if errors:
             self._report_records(file, batch, errors)
 

@@ -1,0 +1,140 @@
+"""A connection costs the same for each frame, however many are open and in whatever order they are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from random import Random
+from typing import Any, cast
+
+import pytest
+
+import kafka_messages
+import kipwire.connection
+from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
+from kipwire.connection import ClientConnection, Request, ServerConnection
+from kipwire.connection.splitting import sized
+from tests.support.growth import Action, slow, untold
+
+REGISTRY = kafka_messages.REGISTRY
+ANSWER = bytes(6)
+REQUEST = sized(REGISTRY.encode_request(HeartbeatRequest(), 0, ""))
+"""All with one correlation id, as a client may."""
+
+
+def opened(count: int) -> tuple[ServerConnection, list[Any]]:
+    server = ServerConnection(REGISTRY)
+    server.receive_data(REQUEST * count)
+    return server, list(server.events())
+
+
+def answering(order: Callable[[list[Any]], list[Any]]) -> Callable[[int], Action]:
+    def work(count: int) -> Action:
+        server, events = opened(count)
+        return lambda: [server.respond_frame(event, ANSWER) for event in order(events)]
+
+    return work
+
+
+def leaving(count: int) -> Action:
+    server, events = opened(count)
+    return lambda: [server.leave_unanswered(event) for event in reversed(events)]
+
+
+def one_at_a_time(count: int) -> Action:
+    """As many requests come as are answered, behind one that is open."""
+    server, _ = opened(1)
+
+    def work() -> None:
+        for _ in range(count):
+            server.receive_data(REQUEST)
+            event: Any = next(server.events())
+            server.respond_frame(event, ANSWER)
+            assert server.in_flight > 1
+
+    return work
+
+
+def stopping(count: int) -> Action:
+    """One event is taken at a time, of all that have come; bytes come between."""
+    server = ServerConnection(REGISTRY)
+    server.receive_data(REQUEST * count)
+
+    def work() -> None:
+        while events := cast("list[Request]", list(islice(server.events(), 1))):
+            server.receive_data(b"")
+            server.respond_frame(events[0], ANSWER)
+
+    return work
+
+
+def in_pieces(count: int) -> Action:
+    server = ServerConnection(REGISTRY)
+
+    def work() -> None:
+        for piece in (REQUEST * count)[::1]:
+            server.receive_data(bytes([piece]))
+            list(server.events())
+
+    return work
+
+
+def sending(number: Callable[[int], int | None]) -> Callable[[int], Action]:
+    def work(count: int) -> Action:
+        client = ClientConnection(REGISTRY)
+        return lambda: [client.send(HeartbeatRequest(), correlation_id=number(one)) for one in range(count)]
+
+    return work
+
+
+def receiving(count: int) -> Action:
+    client = ClientConnection(REGISTRY)
+    for _ in range(count):
+        client.send(HeartbeatRequest())
+    client.receive_data(b"".join(sized(number.to_bytes(4) + b"\0\0") for number in range(count)))
+    return lambda: list(client.events())
+
+
+def tokens(count: int) -> Action:
+    client = ClientConnection(REGISTRY)
+    return lambda: [client.send_token(b"") for _ in range(count)]
+
+
+SERVER: dict[str, Callable[[int], Action]] = {
+    "in order": answering(list),
+    "in reverse order": answering(lambda events: events[::-1]),
+    "in any order": answering(lambda events: Random(1).sample(events, len(events))),
+    "behind one that is open": answering(lambda events: events[1:]),
+    "left unanswered": leaving,
+    "one at a time": one_at_a_time,
+    "stopping": stopping,
+    "in pieces": in_pieces,
+}
+CLIENT: dict[str, Callable[[int], Action]] = {
+    "sent": sending(lambda one: None),
+    "sent with ids of their own": sending(lambda one: one * 7),
+    "sent with both": sending(lambda one: None if one % 2 else one),
+    "received": receiving,
+    "tokens": tokens,
+}
+ROWS = {"ServerConnection": SERVER, "ClientConnection": CLIENT}
+OF_ONE_FRAME = {
+    **dict.fromkeys(("Event", "Expected", "Request", "Response", "SaslToken"), "one frame"),
+    **dict.fromkeys(("LocalProtocolError", "RemoteProtocolError"), "an error"),
+    **dict.fromkeys(("common_versions", "version_to_retry", "versions_answer"), "the APIs of a package"),
+    "LARGEST_FRAME": "a number",
+}
+
+
+def test_every_connection_has_rows() -> None:
+    assert not untold(set(kipwire.connection.__all__), ROWS, OF_ONE_FRAME)
+
+
+@pytest.mark.parametrize("way", SERVER)
+def test_a_server_takes_the_same_for_each_request(way: str) -> None:
+    assert slow(SERVER[way], 200, 400) is None
+
+
+@pytest.mark.parametrize("way", CLIENT)
+def test_a_client_takes_the_same_for_each_request(way: str) -> None:
+    assert slow(CLIENT[way], 200, 400) is None
