@@ -58,13 +58,11 @@ class Unread:
 
     def _found(self) -> Iterator[tuple[int, int, Place | None]]:
         """The offset after each batch, its size, and where the next one starts."""
-        position, reached, size = self._position, self.offset, 0
-        last = self._segments[-1]
-        for segment in self._segments:
-            end = self._end.position if segment is last else segment.size
-            for head, following in _with_next(_heads_in(segment, position, end)):
+        reached, size = self.offset, 0
+        for segment, heads in self._heads():
+            for head, following in _with_next(heads):
                 if head.offset >= self._until:
-                    return
+                    break
                 if head.last_offset < reached:  # it was read from a segment that is just replacing this one
                     continue
                 size += head.size
@@ -73,9 +71,15 @@ class Unread:
                 reached = min(head.last_offset + 1, self._until)
                 yield reached, size, Place(segment.inode, reached, head.end, head)
                 size = 0
-            position = 0
         if reached < self._until:
             yield self._until, size, None
+
+    def _heads(self) -> Iterator[tuple[Segment, Iterator[Head]]]:
+        """The segments, each with the heads that are unread."""
+        position, last = self._position, self._segments[-1]
+        for segment in self._segments:
+            yield segment, _heads_in(segment, position, self._end.position if segment is last else segment.size)
+            position = 0
 
 
 def _heads_in(segment: Segment, position: int, end: int) -> Iterator[Head]:
