@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from kipspark.messages.selection import Selection
 from kipwire import Message, columns
 from kipwire.columns.arrow_types import Column, StructColumns, columns_of
 from kipwire.description.column_order import ordered, places
+from kipwire.tools.words import nearest
 from kipwire.types import TYPES
 
 VERSION = "_version"
@@ -47,7 +49,8 @@ def all_versions_type(selection: Selection) -> pa.StructType:
     merged = pa.struct([*leading, *_merged(versions, selection.message)])
     for path in selection.fields or ():
         if not _has(merged, path.split(".")):
-            raise JobError(f"{selection.message} has no field {path!r} in {_versions(selection)}")
+            near = _nearest_field(all_versions_type(replace(selection, fields=None)), path.split("."))
+            raise JobError(f"{selection.message} has no field {path!r} in {_versions(selection)}{near}")
     return merged
 
 
@@ -114,6 +117,20 @@ def _has(type_: pa.DataType, path: list[str]) -> bool:
             return False
         type_ = type_.field(name).type
     return True
+
+
+def _nearest_field(type_: pa.DataType, path: list[str]) -> str:
+    """The suffix `; did you mean ...?` for a path that is not there; empty if no field has a similar name."""
+    for known, name in enumerate(path):
+        if pa.types.is_list(type_):
+            type_ = type_.value_type
+        if not pa.types.is_struct(type_):
+            return ""
+        if type_.get_field_index(name) < 0:
+            near = nearest(name, [field.name for field in type_])
+            return "" if near is None else f"; did you mean {'.'.join([*path[:known], near])}?"
+        type_ = type_.field(name).type
+    return ""
 
 
 def _versions(selection: Selection) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 import pyarrow as pa
 
@@ -11,9 +11,9 @@ from kipspark.errors import JobError
 from kipspark.messages.all_versions import all_versions_type
 from kipspark.messages.decoding import decode
 from kipspark.messages.selection import Selection
-from kipspark.sources.options import MODES
 
 Mode = Literal["FAILFAST", "PERMISSIVE"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def checked_selection(package: str, message: str, version: int | None, fields: Iterable[str] | None) -> Selection:
@@ -31,11 +31,13 @@ def checked_selection(package: str, message: str, version: int | None, fields: I
     return selection
 
 
-def check_mode(mode: str) -> None:
-    """Check that a mode is valid.
+def checked_mode(mode: str) -> Mode:
+    """One of the modes, given in any case.
 
     Raises:
-        JobError: it is not; the text says which are.
+        JobError: it is none of them; the text says which they are.
     """
-    if mode not in MODES:
-        raise JobError(f"mode must be {' or '.join(MODES)}, not {mode!r}")
+    for known in MODES:
+        if mode.upper() == known:
+            return known
+    raise JobError(f"mode must be {' or '.join(MODES)}, not {mode!r}")

@@ -9,9 +9,8 @@ They work on executors and through Spark Connect alike; kipwire has to be instal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
@@ -19,17 +18,15 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from kipspark.messages.all_versions import all_versions_type
-from kipspark.messages.arguments import Mode, check_mode, checked_selection
+from kipspark.messages.arguments import Mode, checked_mode, checked_selection
 from kipspark.messages.decoding import decode, decode_strictly, raise_first
 from kipspark.messages.encoding import encode, encode_strictly
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
 from kipspark.messages.row_errors import ERROR_TYPE, error_array
 from kipspark.messages.selection import KAFKA, Selection
 from kipspark.sources.options import FAILFAST, PERMISSIVE
+from kipspark.spark.column_functions import STRUCTS, ColumnFunction, ColumnOrName, column_function, computed_once
 from kipspark.spark.types import struct_type
-
-ColumnOrName = Column | str
-ColumnFunction = Callable[..., Column]
 
 
 def from_message(
@@ -53,19 +50,19 @@ def from_message(
         package: the generated package that has the message.
         fields: only these, as paths such as `topics.partitions.leader_id`; all bytes are checked anyway.
         mode: what to do about a broken message. FAILFAST stops with its location. PERMISSIVE gives null;
-            `error_of_message` says why, without a second decoding.
+            `error_of_message` says why, without a second decoding. Case does not matter.
 
-    Call it once for each column of bytes and use the fields of its result: two calls with FAILFAST decode twice.
+    Call it once for each column of bytes and use the fields of its result, in filters, too: two calls with FAILFAST
+    decode twice. Before Spark 4.2 conditions of joins, and aggregates, take only the result in a column of its own.
 
     Raises:
         JobError: the package cannot be imported, a field does not exist, or the bytes do not include a version.
         UnsupportedVersionError: there is no such message, or not in that version.
     """
     selection = checked_selection(package, message, version, fields)
-    check_mode(mode)
-    if mode == FAILFAST:
-        return _strict(selection)(_from_rows(data))
-    return _lenient(selection)(data).getField("message")
+    if checked_mode(mode) == FAILFAST:
+        return computed_once(_strict(selection), "from_message", {"data": data}, from_rows=True)
+    return computed_once(_lenient(selection), "from_message", {"data": data}, part="message")
 
 
 def error_of_message(
@@ -84,7 +81,8 @@ def error_of_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    return _lenient(checked_selection(package, message, version, fields))(data).getField("error")
+    selection = checked_selection(package, message, version, fields)
+    return computed_once(_lenient(selection), "error_of_message", {"data": data}, part="error")
 
 
 def to_message(
@@ -104,8 +102,7 @@ def to_message(
         KipwireError: as `from_message`.
     """
     selection = checked_selection(package, message, version, None)
-    check_mode(mode)
-    return _encoder(selection, mode)(rows)
+    return computed_once(_encoder(selection, checked_mode(mode)), "to_message", {"rows": rows}, takes=STRUCTS)
 
 
 def schema_of_message(
@@ -145,10 +142,10 @@ def from_coordinator(
     """
     records = Records(coordinator, tuple(types))
     records_type(records)
-    check_mode(mode)
-    if mode == FAILFAST:
-        return _strict_records(records)(_from_rows(key), value)
-    return _lenient_records(records)(key, value).getField("message")
+    both = {"key": key, "value": value}
+    if checked_mode(mode) == FAILFAST:
+        return computed_once(_strict_records(records), "from_coordinator", both, from_rows=True)
+    return computed_once(_lenient_records(records), "from_coordinator", both, part="message")
 
 
 def error_of_coordinator(
@@ -157,7 +154,8 @@ def error_of_coordinator(
     """What is wrong with the records of a coordinator's topic: as `error_of_message`."""
     records = Records(coordinator, tuple(types))
     records_type(records)
-    return _lenient_records(records)(key, value).getField("error")
+    both = {"key": key, "value": value}
+    return computed_once(_lenient_records(records), "error_of_coordinator", both, part="error")
 
 
 def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode = "FAILFAST") -> Column:
@@ -173,17 +171,16 @@ def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode 
     """
     records = Records("metadata", tuple(types))
     records_type(records)
-    check_mode(mode)
-    if mode == FAILFAST:
-        return _strict_records(records)(_from_rows(value))
-    return _lenient_records(records)(value).getField("message")
+    if checked_mode(mode) == FAILFAST:
+        return computed_once(_strict_records(records), "from_metadata", {"value": value}, from_rows=True)
+    return computed_once(_lenient_records(records), "from_metadata", {"value": value}, part="message")
 
 
 def error_of_metadata(value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
     """What is wrong with the records of `__cluster_metadata`: as `error_of_message`."""
     records = Records("metadata", tuple(types))
     records_type(records)
-    return _lenient_records(records)(value).getField("error")
+    return computed_once(_lenient_records(records), "error_of_metadata", {"value": value}, part="error")
 
 
 def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> DataFrame:
@@ -198,18 +195,6 @@ def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> D
     return rows.observe(observation, sf.count(sf.lit(1)).alias("rows"), sf.count(column).alias("broken"))
 
 
-def _from_rows(data: ColumnOrName) -> Column:
-    """The same values, which Spark takes from rows and not from a columnar scan such as that of Parquet.
-
-    After a columnar child, Spark 4.3 copies the results of functions from Arrow into columns of its own, value
-    by value, and these into rows, which takes as long as everything else together. `nullif` uses its first argument
-    twice, so Spark computes that in a step of its own, which makes rows. An array with a value is never an empty one.
-    """
-    if not hasattr(sf, "arrow_udf"):  # Spark 4.0
-        return sf.col(data) if isinstance(data, str) else data
-    return sf.nullif(sf.array(data), sf.array().cast("array<binary>")).getItem(0)
-
-
 # One function object for each selection: by it Spark knows that two columns come from the same decoding.
 
 
@@ -218,7 +203,7 @@ def _strict(selection: Selection) -> ColumnFunction:
     def decoded(data: pa.Array) -> pa.Array:
         return decode_strictly(selection, data)
 
-    return _column_function(decoded, struct_type(all_versions_type(selection)))
+    return column_function(decoded, "from_message", struct_type(all_versions_type(selection)))
 
 
 @lru_cache
@@ -229,7 +214,7 @@ def _lenient(selection: Selection) -> ColumnFunction:
         rows, errors = decode(selection, data)
         return pa.StructArray.from_arrays([rows, error_array(errors, len(data))], fields=list(whole))
 
-    return _column_function(decoded, struct_type(whole))
+    return column_function(decoded, "from_message", struct_type(whole))
 
 
 @lru_cache
@@ -244,7 +229,7 @@ def _encoder(selection: Selection, mode: Mode) -> ColumnFunction:
         def encoded(rows: pa.Array) -> pa.Array:
             return encode_strictly(selection, rows)
 
-    return _column_function(encoded, "binary")
+    return column_function(encoded, "to_message", "binary")
 
 
 @lru_cache
@@ -256,14 +241,14 @@ def _strict_records(records: Records) -> ColumnFunction:
             raise_first(errors, value)
             return rows
 
-        return _column_function(decoded, struct_type(records_type(records)))
+        return column_function(decoded, "from_metadata", struct_type(records_type(records)))
 
     def decoded_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
         rows, errors = decode_coordinator(records, key, value)
         raise_first_record(errors, key, value)
         return rows
 
-    return _column_function(decoded_pairs, struct_type(records_type(records)))
+    return column_function(decoded_pairs, "from_coordinator", struct_type(records_type(records)))
 
 
 @lru_cache
@@ -275,25 +260,14 @@ def _lenient_records(records: Records) -> ColumnFunction:
             rows, errors = decode_metadata(records, value)
             return pa.StructArray.from_arrays([rows, error_array(errors, len(rows))], fields=list(whole))
 
-        return _column_function(decoded, struct_type(whole))
+        return column_function(decoded, "from_metadata", struct_type(whole))
 
     def decoded_pairs(key: pa.Array, value: pa.Array) -> pa.Array:
         rows, errors = decode_coordinator(records, key, value)
         return pa.StructArray.from_arrays([rows, error_array(errors, len(rows))], fields=list(whole))
 
-    return _column_function(decoded_pairs, struct_type(whole))
+    return column_function(decoded_pairs, "from_coordinator", struct_type(whole))
 
 
 def _with_error(type_: pa.StructType) -> pa.StructType:
     return pa.struct([("message", type_), ("error", ERROR_TYPE)])
-
-
-def _column_function(function: Callable[..., pa.Array], type_: StructType | str) -> ColumnFunction:
-    functions: Any = sf  # arrow_udf is typed for use as a decorator only
-    if not hasattr(functions, "arrow_udf"):  # Spark 4.0
-        from kipspark.spark import pandas_functions
-
-        if isinstance(type_, StructType):
-            return pandas_functions.decoder(function, type_)
-        return pandas_functions.encoder(function)
-    return cast(ColumnFunction, functions.arrow_udf(function, type_))

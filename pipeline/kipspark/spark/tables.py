@@ -18,7 +18,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kipspark.errors import JobError
 from kipspark.messages.all_versions import all_versions_type
-from kipspark.messages.arguments import Mode, check_mode, checked_selection
+from kipspark.messages.arguments import Mode, checked_mode, checked_selection
 from kipspark.messages.decoding import decode, decode_strictly
 from kipspark.messages.row_errors import ERROR_TYPE, error_array
 from kipspark.messages.selection import KAFKA, Selection
@@ -62,9 +62,8 @@ def with_message(
         UnsupportedVersionError: as `from_message`.
     """
     selection = checked_selection(package, message, version, fields)
-    check_mode(mode)
     _check_columns(frame, name, data, error)
-    if mode == FAILFAST:
+    if checked_mode(mode) == FAILFAST:
         if error is not None:
             raise JobError(
                 f"FAILFAST stops at a broken message, so {error!r} would be empty; set PERMISSIVE or drop {error!r}"
