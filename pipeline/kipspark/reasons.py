@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 
@@ -25,6 +26,12 @@ _TASK = re.compile(r"Lost task (\d+)\.\d+ in stage (\d+)\.\d+")
 _NO_MEMORY = re.compile(r"^(?:[\w.]+\.)?_?(?:Array|Arrow)?MemoryError\b", re.MULTILINE)
 """The line of a traceback of a Python worker for which there was no memory."""
 
+_FULL = "No space left on device"
+_FULL_OUTPUT = re.compile(rf"FSError: .*{_FULL}|{_FULL}\n(?:\s+at (?!org\.apache\.).*\n)*\s+at org\.apache\.hadoop\.fs\.")
+"""The full disk is one that Spark writes tables to, through Hadoop; its own temporary files it writes without."""
+_NO_MODULE = re.compile(r"No module named '((?:kipspark|kipwire|kafka_messages)\b[\w.]*)'")
+"""What a Python worker says that lacks kipwire."""
+
 _MEMORY = "SPARK_DRIVER_MEMORY"
 """The environment variable by which Spark chooses the memory of a JVM that it starts."""
 _DEFAULT_MEMORY = "1g"
@@ -33,6 +40,9 @@ _DEFAULT_MEMORY = "1g"
 def reason(error: BaseException) -> str:
     """The message to print for an error; for one in a Python worker, the exception without its traceback."""
     text = str(error)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        full = "--out" if error.filename is None else os.fsdecode(error.filename)
+        return f"no space is left on the disk of {full}; make room there, or choose a folder on another one"
     advice = _advice(text)
     if advice:
         return advice
@@ -55,7 +65,9 @@ def _advice(text: str) -> str:
     """What to do about an error that a setting can prevent; empty for all others."""
     if re.search(r"OutOfMemoryError|GC overhead limit|Not enough memory|CANNOT_ACQUIRE_MEMORY|UNABLE_TO_ACQUIRE", text):
         return f"Spark is out of memory{_place(text)}; {_more_memory()}"
-    if "No space left on device" in text:
+    if _FULL_OUTPUT.search(text):
+        return f"no space is left on the disk of --out{_place(text)}; make room there, or choose a folder on another one"
+    if _FULL in text:
         where = "set SPARK_LOCAL_DIRS to a folder for Spark's temporary files on another"
         return f"no space is left on the device{_place(text)}; {where}"
     fewer = "use fewer at the same time with --master 'local[1]', or a machine with more memory"
@@ -65,6 +77,10 @@ def _advice(text: str) -> str:
         return f"a Python worker of Spark is out of memory{_place(text)}; {fewer}"
     if "Too many open files" in text:
         return f"too many files are open{_place(text)}; raise the limit with ulimit -n 65536"
+    missing = _NO_MODULE.search(text)
+    if missing is not None:
+        ways = "install kipwire for the Python that they run, set PYSPARK_PYTHON to one that has it, or send it along"
+        return f"Spark's Python workers have no {missing[1]}: {ways} with spark-submit --py-files kipwire.zip"
     return ""
 
 

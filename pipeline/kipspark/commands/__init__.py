@@ -24,12 +24,19 @@ __all__ = [
     "offsets",
 ]
 
+_INTERRUPTED = 130
+"""The exit status that typer has for Ctrl-C, and for nothing else."""
+
 
 def main() -> None:
-    """Run the command line. An error is one message and exit status 1."""
+    """Run the command line. An error is one message and exit status 1, Ctrl-C one and exit status 130."""
     logging.disable()  # py4j would log the same errors with tracebacks
     try:
         app()
     except (KipwireError, *SPARK_ERRORS, OSError) as error:
         ERR.print(f"kipspark: {reason(error)}")
         sys.exit(1)
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED:
+            ERR.print("kipspark: interrupted")
+        raise

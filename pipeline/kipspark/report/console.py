@@ -46,5 +46,5 @@ def _table(shown: FirstRows) -> RichTable:
         is_number = any(isinstance(row[name], (int, float)) for row in shown.rows)
         table.add_column(_text(name.replace("_", " ")), justify="right" if is_number else "left", overflow="fold")
     for row in shown.rows:
-        table.add_row(*[Text(cell(row[name])) for name in shown.columns])
+        table.add_row(*[Text(cell(row[name], name)) for name in shown.columns])
     return table

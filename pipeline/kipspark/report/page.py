@@ -64,7 +64,7 @@ def _text(text: str) -> str:
 
 def _lines(shown: FirstRows) -> list[str]:
     """Each row as JSON in ASCII without `<`, which HTML would read."""
-    rows = ([cell(row[name]) for name in shown.columns] for row in shown.rows)
+    rows = ([cell(row[name], name) for name in shown.columns] for row in shown.rows)
     return [dumps(row, separators=(",", ":")).replace("<", "\\u003c") for row in rows]
 
 
@@ -113,7 +113,7 @@ def _table(shown: FirstRows) -> str:
     mark = {name: ' class="number"' if name in numbers else "" for name in shown.columns}
     head = "".join(f"<th{mark[name]}>{escape(name.replace('_', ' '))}</th>" for name in shown.columns)
     body = "\n".join(
-        "<tr>" + "".join(_cell(cell(row[name]), mark[name]) for name in shown.columns) + "</tr>"
+        "<tr>" + "".join(_cell(cell(row[name], name), mark[name]) for name in shown.columns) + "</tr>"
         for row in shown.rows[: shown.table.shown]
     )
     return f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -74,8 +75,26 @@ def first_rows(table: Table, most: int) -> FirstRows:
     return FirstRows(table, columns, tuple(rows[:most]), len(rows) <= most)
 
 
-def cell(value: Any) -> str:
-    """A value as readable text."""
+_WORDS_OF_NAMES = (
+    *("id", "ids", "epoch", "epochs", "offset", "offsets", "sequence", "partition", "leader", "replicas", "isr"),
+    *("position", "port", "version", "versions", "number", "line", "broker", "seed"),
+)
+_NAMES = re.compile(rf"(?:.*_)?(?:{'|'.join(_WORDS_OF_NAMES)})|log_start|cleaned_to")
+"""Columns whose numbers are names of things and of places, and not quantities.
+
+People paste them into commands such as `kafka-transactions abort --producer-id`, search for them, and compare them with
+names of files: a separator of thousands is wrong in all of these. So offsets are among them, and lag is not.
+"""
+
+
+def cell(value: Any, column: str = "") -> str:
+    """A value as readable text.
+
+    Args:
+        value: of any type that a table may have.
+        column: its name, which says whether a number is a quantity, such as `1,000` bytes, or the name of something,
+            such as the producer id 1000.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -85,8 +104,8 @@ def cell(value: Any) -> str:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, list):
-        return ", ".join(cell(one) for one in value)
+        return ", ".join(cell(one, column) for one in value)
     if hasattr(value, "isoformat"):
         return str(value.strftime("%Y-%m-%d %H:%M:%S.%f"))[:-3]
-    text = f"{value:,}" if isinstance(value, int) else str(value)
-    return printable_line(text)
+    is_quantity = isinstance(value, int) and not _NAMES.fullmatch(column)
+    return printable_line(f"{value:,}" if is_quantity else str(value))

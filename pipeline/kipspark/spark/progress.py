@@ -54,6 +54,16 @@ def progress_line(spark: SparkSession, terminal: TextIO | None = None) -> Iterat
         yield
 
 
+@contextmanager
+def line_saying(text: str, terminal: TextIO | None = None) -> Iterator[None]:
+    """Show a text until the end of the block, if standard error is a terminal; then nothing is left of it."""
+    line = _Line(terminal or sys.stderr)
+    with line:
+        if line.is_shown:
+            line.say(text)
+        yield
+
+
 class _Line:
     """The line of a terminal that is rewritten."""
 

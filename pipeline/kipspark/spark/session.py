@@ -19,6 +19,7 @@ from kipspark.sources import register
 from kipspark.spark import worker_python
 from kipspark.spark.class_archive import class_archive
 from kipspark.spark.java import use_java
+from kipspark.spark.progress import line_saying
 from kipspark.spark.quiet_start import quiet_start, reason_in
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -89,6 +90,11 @@ def open_session(
     Raises:
         JobError: there is no Java that Spark could run on, nothing answers at that address, or it is not a master's.
     """
+    with line_saying("starting Spark ..."):
+        return _opened(master, remote, jars, settings)
+
+
+def _opened(master: str | None, remote: str | None, jars: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName("kipspark").config("spark.sql.session.timeZone", "UTC")
     if remote is not None:
         _check_answers(remote)

@@ -17,6 +17,7 @@ from pyspark.sql import functions as sf
 from kipspark.errors import JobError
 from kipspark.sources import register as register_sources
 from kipspark.sources.options import listed
+from kipspark.spark import worker_python
 from kipspark.spark.error_names import error_name
 from kipspark.spark.functions import (
     error_of_coordinator,
@@ -149,13 +150,25 @@ FUNCTIONS = (
 def register(spark: SparkSession) -> None:
     """Register the formats of kipspark's sources in a session and, if it is a classic one, the SQL functions.
 
-    Where the functions cannot be registered, a warning says so.
+    Where the functions cannot be registered, a warning says so. So it is if the Python workers of a session of this
+    machine would run another Python, without kipspark.
     """
     register_sources(spark)
+    wrong_python = _why_not_with_its_python(spark)
+    if wrong_python is not None:
+        warnings.warn(wrong_python, stacklevel=2)
     why = _why_without_functions(spark)
     if why is not None:
         text = f"kipspark has no SQL functions here: {why}; {_WHERE}; the column functions of Python work all the same"
         warnings.warn(text, stacklevel=2)
+
+
+def _why_not_with_its_python(spark: Any) -> str | None:
+    """Why the workers of a session on this machine cannot run kipspark; None if they can, or run elsewhere."""
+    if not hasattr(spark, "_jsparkSession") or not spark.sparkContext.master.startswith("local"):
+        return None
+    sent = spark.sparkContext.getConf().get("spark.submit.pyFiles", "")
+    return None if sent else worker_python.why_not(spark.sparkContext.pythonExec)
 
 
 def _why_without_functions(spark: Any) -> str | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 _SCRIPT = Path(__file__).with_suffix(".sh")
 _PYTHON = "KIPSPARK_PYTHON"
 """The Python that the script runs."""
+_SECONDS_TO_IMPORT = 60
 _OF_SPARK = ("pyspark", "python", "lib")
 """The folders in which an installed PySpark has its zips."""
 
@@ -24,6 +25,32 @@ def settings() -> Mapping[str, str]:
     if not os.access(_SCRIPT, os.X_OK):  # installed by something that does not keep modes of files
         return {"PYSPARK_PYTHON": sys.executable}
     return {"PYSPARK_PYTHON": str(_SCRIPT), _PYTHON: sys.executable}
+
+
+def why_not(python: str) -> str | None:
+    """Why a Python of this machine cannot run workers of this program; None if it can, or is not of this machine.
+
+    Args:
+        python: path or name, as Spark was given it.
+    """
+    import subprocess  # workers do not need it
+    from shutil import which
+
+    found = which(python)
+    if found is None or Path(found) in (Path(sys.executable), _SCRIPT):
+        return None
+    run = f"Spark's workers run {python}" + ("" if found == python else f", which is {found}")
+    fix = f"set the environment variable PYSPARK_PYTHON={sys.executable} before the session starts"
+    command = [found, "-c", "import sys; print(*sys.version_info[:2], sep='.'); import kipspark.sources"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS_TO_IMPORT, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None  # Spark will say it
+    ours = ".".join(map(str, sys.version_info[:2]))
+    theirs = done.stdout.strip()
+    if theirs and theirs != ours:
+        return f"{run}: it is Python {theirs}, and this program runs {ours}; {fix}"
+    return f"{run}: it has no kipspark; {fix}" if "ModuleNotFoundError" in done.stderr else None
 
 
 def without_zips(path: Sequence[str]) -> list[str]:

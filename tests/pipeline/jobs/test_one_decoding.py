@@ -86,7 +86,9 @@ QUERIES: dict[str, Query] = {
     "an array of its fields": lambda table, m: (
         table.select(m.alias("m")).select(sf.explode(sf.array("m.offset")).alias("o")).where("o > 3")
     ),
-    "groups": lambda table, m: table.groupBy(m["offset"].alias("o")).agg(sf.max("n").alias("n")).where("o > 3"),
+    "groups": lambda table, m: (
+        table.select("n", m["offset"].alias("o")).groupBy("o").agg(sf.max("n").alias("n")).where("o > 3")
+    ),
     "a window": lambda table, m: (
         table.select(m.alias("m"))
         .select("m", sf.row_number().over(Window.partitionBy(sf.expr("m.offset % 2")).orderBy("m.offset")).alias("r"))

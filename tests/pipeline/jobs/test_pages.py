@@ -112,7 +112,7 @@ def test_a_page_of_500_groups_and_10000_partitions_has_all_rows_in_two_megabytes
     text = page(Report("r", ()), [groups(10_000)], [])
     assert len(text) < 2_000_000
     (rows,) = data_of(text)
-    assert rows == [[cell(value) for value in row.values()] for row in groups(10_000).rows]
+    assert rows == [[cell(value, name) for name, value in row.items()] for row in groups(10_000).rows]
     assert "only" not in text and "This page has" not in text
 
 
@@ -263,3 +263,21 @@ def test_a_new_folder_replaces_nothing(tmp_path: Path, there: str) -> None:
         with pytest.raises(FileExistsError, match="place"):
             rename_new(made, place)
     assert os.listdir(tmp_path) == ["place"]  # noqa: PTH208
+
+
+def test_numbers_that_are_names_can_be_pasted_and_quantities_can_be_read() -> None:
+    names = ("producer_id", "topic_id", "broker_id", "producer_epoch", "last_stable_offset", "offset", "partition")
+    for column in (*names, "replicas", "isr", "leader", "marker_position", "log_start", "snapshot_epoch", "line"):
+        assert cell(990001, column) == "990001", column
+        assert cell([990001, 7], column) == "990001, 7"
+    for column in ("lag", "records", "response_bytes", "held_back", "timeout_ms", "leaders", "partitions", "idle", ""):
+        assert cell(990001, column) == "990,001", column
+    frame: Any = SimpleNamespace(columns=["producer_id", "records"])
+    shown = FirstRows(
+        Table("t", "T", frame, ()), ("producer_id", "records"), ({"producer_id": 990001, "records": 1000},), True
+    )
+    console = Console(file=io.StringIO(), width=80)
+    show(console, Report("R", (shown.table,)), [shown])
+    assert "990001" in console.file.getvalue()  # type: ignore[attr-defined]
+    html = page(Report("R", (shown.table,)), [shown], [])
+    assert '["990001","1,000"]' in html and ">990001</td>" in html

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -16,10 +17,12 @@ from pyspark.errors import PySparkException
 
 import kipspark
 from kipspark import commands
+from kipspark.errors import SourceError
 from kipspark.interrupts import ctrl_c
 from kipspark.reasons import reason
 from kipspark.report.outputs import write_file
 from kipspark.spark.quiet_start import quiet_start, reason_in
+from kipspark.spark.worker_python import why_not
 from tests.support.places import DATA
 
 SEGMENTS = DATA / "segments"
@@ -149,6 +152,20 @@ _WAITED = (
     "An error occurred while calling o1.getResult.\n: org.a.SparkException: Exception thrown in awaitResult: \n\tat a\n"
 )
 
+_OF_TABLES = (
+    "\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)\n"
+    "\tat java.base/java.io.FileOutputStream.write(FileOutputStream.java:349)\n"
+    "\tat org.apache.hadoop.fs.RawLocalFileSystem$LocalFSFileOutputStream.write(RawLocalFileSystem.java:545)\n"
+)
+"""Where Spark is when it writes a table to a folder of this machine."""
+_OF_SHUFFLE = (
+    "\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)\n"
+    "\tat java.base/java.io.FileOutputStream.write(FileOutputStream.java:349)\n"
+    "\tat org.apache.spark.storage.TimeTrackingOutputStream.write(TimeTrackingOutputStream.java:59)\n"
+    "\tat org.apache.hadoop.fs.FSDataOutputStream.write(FSDataOutputStream.java:1)\n"
+)
+"""Where it is when it writes rows to a temporary file of its own."""
+
 
 class JavaError(Py4JJavaError):  # type: ignore[misc]
     """An error of Java with a text that it would otherwise ask the JVM for."""
@@ -173,6 +190,31 @@ class JavaError(Py4JJavaError):  # type: ignore[misc]
         (
             PySparkException(f"{_LOST}java.io.IOException: No space left on device\n\tat a.b(C.scala:1)"),
             "SPARK_LOCAL_DIRS",
+        ),
+        (
+            PySparkException(f"{_LOST}java.io.IOException: No space left on device\n{_OF_SHUFFLE}"),
+            "no space is left on the device in task 0 of stage 1; set SPARK_LOCAL_DIRS",
+        ),
+        (
+            JavaError(
+                "An error occurred while calling o1.parquet.\n: org.a.SparkException: [TASK_WRITE_FAILED] Task\n"
+                f"{_OF_TABLES}Caused by: java.io.IOException: No space left on device\n{_OF_TABLES}"
+            ),
+            "no space is left on the disk of --out; make room there, or choose a folder on another one",
+        ),
+        (
+            PySparkException(f"{_LOST}org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device"),
+            "no space is left on the disk of --out in task 0 of stage 1; ",
+        ),
+        (OSError(errno.ENOSPC, "No space left on device"), "no space is left on the disk of --out; "),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "page.html"),
+            "no space is left on the disk of page.html; make room there",
+        ),
+        (
+            PySparkException("failed\nTraceback:\n  File x\nModuleNotFoundError: No module named 'kipspark.sources'\n"),
+            "Spark's Python workers have no kipspark.sources: install kipwire for the Python that they run, "
+            "set PYSPARK_PYTHON to one that has it, or send it along with spark-submit --py-files kipwire.zip",
         ),
         (PySparkException(f"{_LOST}Python worker exited unexpectedly (crashed)\n\tat a"), "--master 'local[1]'"),
         (PySparkException(f"{_LOST}java.io.IOException: Too many open files\n\tat a"), "ulimit -n"),
@@ -241,6 +283,42 @@ def test_the_first_ctrl_c_is_an_event_and_the_second_one_interrupts() -> None:
         assert pressed.wait(5)
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "said"),
+    [(KeyboardInterrupt(), 130, "kipspark: interrupted\n"), (SourceError("no"), 1, "kipspark: no\n")],
+)
+def test_ctrl_c_is_said_as_errors_are(
+    raised: BaseException,
+    status: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("kipspark.commands.running.open_session", interrupted)
+    monkeypatch.setattr(sys, "argv", ["kipspark", "metadata"])
+    with pytest.raises(SystemExit) as ended:
+        commands.main()
+    assert ended.value.code == status
+    assert capsys.readouterr().err == said
+
+
+def test_a_python_without_kipspark_is_named_with_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert why_not(sys.executable) is None
+    assert why_not(str(tmp_path / "none")) is None
+    other = tmp_path / "python3"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')  # without what is installed
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    fix = f"set the environment variable PYSPARK_PYTHON={sys.executable} before the session starts"
+    assert why_not("python3") == f"Spark's workers run python3, which is {other}: it has no kipspark; {fix}"
+    other.write_text("#!/bin/sh\necho 3.7\n")
+    ours = ".".join(map(str, sys.version_info[:2]))
+    assert why_not(str(other)) == f"Spark's workers run {other}: it is Python 3.7, and this program runs {ours}; {fix}"
 
 
 def test_spark_submit_can_run_the_file_by_itself() -> None:

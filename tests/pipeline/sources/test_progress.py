@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kipspark.commands.running import deliver
 from kipspark.report.report import Report, Table
 from kipspark.spark import progress
-from kipspark.spark.progress import Stage, progress_line, progress_text
+from kipspark.spark.progress import Stage, line_saying, progress_line, progress_text
 from kipspark.spark.session import tasks_at_once
 
 
@@ -149,3 +149,11 @@ def test_the_line_is_gone_whenever_something_is_printed(tmp_path: Path, capsys: 
 def test_tasks_at_once_follow_from_the_master(master: str, count: int) -> None:
     conf = SimpleNamespace(get=lambda name, default: master if name == "spark.master" else default)
     assert tasks_at_once(cast(SparkSession, SimpleNamespace(conf=conf))) == count
+
+
+def test_a_line_stands_while_spark_starts_and_only_on_a_terminal() -> None:
+    terminal, file = Screen(), Screen(is_there=False)
+    with line_saying("starting Spark ...", terminal), line_saying("starting Spark ...", file):
+        assert terminal.getvalue().endswith("starting Spark ...")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+    assert file.getvalue() == ""
