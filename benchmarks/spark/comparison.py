@@ -28,8 +28,11 @@ def compare_commits(run: Run) -> Findings:
         WrongRowsError: the ways do not give equal values; raised before anything is timed.
     """
     costs = _costs(run, COMMIT, in_large_batches=(methods.NATIVE, methods.FUNCTION))
-    verdict = _verdict("with_message: CPU / identity mapInArrow", COMMIT, costs, methods.NATIVE, methods.FLOOR, 1.3)
-    return Findings((_table(COMMIT, costs),), (verdict,))
+    verdicts = (
+        _verdict("with_message: CPU / identity mapInArrow", COMMIT, costs, methods.NATIVE, methods.FLOOR, 1.3),
+        _verdict("from_message, where: CPU / from_message", COMMIT, costs, methods.FILTERED, methods.FUNCTION, 1.1),
+    )
+    return Findings((_table(COMMIT, costs),), verdicts)
 
 
 def compare_metadata(run: Run) -> Findings:
