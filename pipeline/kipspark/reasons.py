@@ -27,8 +27,11 @@ _NO_MEMORY = re.compile(r"^(?:[\w.]+\.)?_?(?:Array|Arrow)?MemoryError\b", re.MUL
 """The line of a traceback of a Python worker for which there was no memory."""
 
 _FULL = "No space left on device"
-_FULL_OUTPUT = re.compile(rf"FSError: .*{_FULL}|{_FULL}\n(?:\s+at (?!org\.apache\.).*\n)*\s+at org\.apache\.hadoop\.fs\.")
+_FULL_OUTPUT = re.compile(
+    rf"FSError: .*{_FULL}|{_FULL}\n(?:\s+at (?!org\.apache\.).*\n)*\s+at org\.apache\.hadoop\.fs\."
+)
 """The full disk is one that Spark writes tables to, through Hadoop; its own temporary files it writes without."""
+_ROOM = "make room there, or choose a folder on another one"
 _NO_MODULE = re.compile(r"No module named '((?:kipspark|kipwire|kafka_messages)\b[\w.]*)'")
 """What a Python worker says that lacks kipwire."""
 
@@ -42,7 +45,7 @@ def reason(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         full = "--out" if error.filename is None else os.fsdecode(error.filename)
-        return f"no space is left on the disk of {full}; make room there, or choose a folder on another one"
+        return f"no space is left on the disk of {full}; {_ROOM}"
     advice = _advice(text)
     if advice:
         return advice
@@ -66,7 +69,7 @@ def _advice(text: str) -> str:
     if re.search(r"OutOfMemoryError|GC overhead limit|Not enough memory|CANNOT_ACQUIRE_MEMORY|UNABLE_TO_ACQUIRE", text):
         return f"Spark is out of memory{_place(text)}; {_more_memory()}"
     if _FULL_OUTPUT.search(text):
-        return f"no space is left on the disk of --out{_place(text)}; make room there, or choose a folder on another one"
+        return f"no space is left on the disk of --out{_place(text)}; {_ROOM}"
     if _FULL in text:
         where = "set SPARK_LOCAL_DIRS to a folder for Spark's temporary files on another"
         return f"no space is left on the device{_place(text)}; {where}"

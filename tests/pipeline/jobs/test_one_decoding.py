@@ -157,7 +157,7 @@ def test_where_spark_wants_what_is_deterministic_a_column_of_its_own_is_it(table
         assert (decodings(groups), groups.count()) == (1, COUNT - 6)
         assert table.join(table.select(sf.col("n").alias("o")), message["offset"] == sf.col("o")).count() == COUNT
     else:
-        with pytest.raises(AnalysisException, match="(?i)non-deterministic"):
+        with pytest.raises(AnalysisException, match=r"(?i)non-deterministic"):
             table.agg(sf.max(message["offset"]))
 
 
@@ -250,7 +250,7 @@ def test_modes_are_taken_in_any_case_and_fields_have_suggestions(table: DataFram
         message = "FetchRequest" if "." in field else MESSAGE
         with pytest.raises(kipspark.JobError, match=rf"has no field '{field}' .*; did you mean {near}\?$"):
             kipspark.from_message("data", message, fields=[field])
-    with pytest.raises(kipspark.JobError, match="has no field 'quux' in any version$"):
+    with pytest.raises(kipspark.JobError, match=r"has no field 'quux' in any version$"):
         kipspark.from_message("data", MESSAGE, fields=["quux"])
 
 
