@@ -206,9 +206,9 @@ def test_a_column_of_another_type_is_refused_before_the_query_runs(spark: SparkS
         "VALUE OF FROM_METADATA MUST BE BINARY": kipspark.from_metadata("text"),
         "BINARY OF DATA: ROWS OF TO_MESSAGE MUST BE STRUCT": kipspark.to_message("data", MESSAGE),
     }
-    for text, column in refused.items():
+    for text, wrong in refused.items():
         with pytest.raises(AnalysisException, match=text):
-            frame.select(column)
+            frame.select(wrong)
     assert rows(frame.select(kipspark.from_message(sf.lit(None), MESSAGE).alias("m"))) == [{"m": None}]
 
 
@@ -262,7 +262,7 @@ def test_a_stream_is_decoded_once(spark: SparkSession, table: DataFrame, tmp_pat
     query = query.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
     running = query.start(str(tmp_path / "out"))
     running.awaitTermination()
-    java: Any = running._jsq  # type: ignore[attr-defined]
+    java: Any = running._jsq
     plan = java.streamingQuery().lastExecution().executedPlan()
     assert max(sum(name.endswith("EvalPython") for name in path) for path in paths(plan)) == 1
     assert offsets_from("offset", spark.read.parquet(str(tmp_path / "out"))) == list(range(6, COUNT))
