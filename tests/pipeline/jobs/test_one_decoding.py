@@ -195,7 +195,7 @@ def test_a_column_of_another_type_is_refused_before_the_query_runs(spark: SparkS
     for column, type_ in (("text", "string"), ("number", "int"), ("many", "array")):
         for mode in ("FAILFAST", "PERMISSIVE"):
             with pytest.raises(AnalysisException, match=WRONG[type_]):
-                frame.select(kipspark.from_message(column, MESSAGE, mode=mode))  # type: ignore[arg-type]
+                frame.select(kipspark.from_message(column, MESSAGE, mode=mode))
         in_sql = WRONG[type_].replace("OF ", r"OF (\w+\.)*", 1)
         with pytest.raises(AnalysisException, match=in_sql):
             spark.sql(f"select from_message({column}, '{MESSAGE}') from of_many_types")
