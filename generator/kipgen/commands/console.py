@@ -63,7 +63,9 @@ def settings_here() -> Settings:
 
 def packages_here(settings: Settings) -> list[Path]:
     """The folders of specs that the settings name, or else those in schemas/; exit with 2 without any."""
-    folders = list(settings.specs) or sorted(one for one in Path("schemas").glob("*") if any(one.rglob("*.json")))
+    from kipgen.reading.spec_files import spec_files
+
+    folders = list(settings.specs) or sorted(one for one in Path("schemas").glob("*") if spec_files(one))
     if not folders:
         fail("there are no specs in schemas/; give a folder of specs, or specs in kipgen.toml")
     return folders

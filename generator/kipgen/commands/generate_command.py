@@ -78,12 +78,13 @@ def generate(
     policy = Policy.of(settings, strict)
     out = out or settings.out or DEFAULT_OUT
     chosen = chosen_format(format_)
+    packages = {name: out.joinpath(*name.split(".")) for name in folders}
+    _refuse_among_specs(packages, [*folders.values(), *settings.specs])
 
     def run() -> bool:
         # No early end: each package with problems, or that is not up to date, is reported.
         outcomes = [
-            _generate_package(folder, out.joinpath(*name.split(".")), name, check, policy, chosen)
-            for name, folder in folders.items()
+            _generate_package(folder, packages[name], name, check, policy, chosen) for name, folder in folders.items()
         ]
         _report(outcomes, chosen)
         return any(outcome.failed for outcome in outcomes)
@@ -117,6 +118,17 @@ def _packages(specs: list[Path], package: str, settings: Settings) -> dict[str, 
             fail(f"{folders[name]} and {folder} would both become the package {name}; generate one with --package")
         folders[name] = folder
     return folders
+
+
+def _refuse_among_specs(packages: Mapping[str, Path], specs: list[Path]) -> None:
+    """Exit with 2 if a package would be written among specs, where code and specs are taken for each other."""
+    from kipgen.package.package_folder import misplaced
+
+    for name, package in packages.items():
+        why = misplaced(package, specs)
+        if why:
+            hint = "give another folder for generated packages, as in --out generated"
+            fail(f"the package {name} would be written into {package}, {why}; {hint}")
 
 
 def _generate_package(folder: Path, package: Path, name: str, check: bool, policy: Policy, chosen: Format) -> _Outcome:

@@ -9,6 +9,7 @@ from watchfiles import Change, watch
 
 from kipgen.commands.console import one_line, system_error
 from kipgen.reading.check import Checked, Reader, read_file
+from kipgen.reading.spec_files import is_spec_file
 from kipwire.tools.lines import print_err
 
 _QUIET_MS = 20
@@ -48,7 +49,7 @@ def _run(run: Callable[[], object]) -> None:
 
 
 def _is_spec(_: Change, path: str) -> bool:
-    return path.endswith(".json")
+    return is_spec_file(path)
 
 
 def remembering_reader() -> Reader:

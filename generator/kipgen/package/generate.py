@@ -36,6 +36,7 @@ from kipgen.python.render_enums import render_enums
 from kipgen.reading import check
 from kipgen.reading.enum_spec import is_enum_file
 from kipgen.reading.source import MAX_BYTES
+from kipgen.reading.spec_files import spec_files
 
 Progress = Callable[[int, int], object]
 
@@ -189,7 +190,7 @@ def _hashes(specs: Path) -> dict[str, str]:
     """The hash of every spec file, by its path below the folder; of one that is too long for a spec, of its start."""
     return {
         file.relative_to(specs).as_posix(): digest(read_regular(file, MAX_BYTES))
-        for file in sorted(specs.rglob("*.json"))
+        for file in spec_files(specs)
         if file.is_file()
     }
 

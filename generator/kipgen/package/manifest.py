@@ -15,11 +15,12 @@ from pathlib import Path
 
 from kipgen.files import read_regular
 from kipgen.python.render import HeaderVersions, RegistryEntry
+from kipgen.reading.spec_files import MANIFEST
 from kipgen.resources import enum_schema_path, package_folder, schema_path, template_folder
 from kipwire.contract import LEVEL
 from kipwire.enums import MODULE
 
-FILE_NAME = "kipgen.manifest.json"
+FILE_NAME = MANIFEST
 
 ENUMS_FILE = f"{MODULE}.py"
 """The module of enums in a generated package."""

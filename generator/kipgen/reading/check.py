@@ -10,10 +10,11 @@ from kipgen.language.problems import Problem, ordered
 from kipgen.language.spec import Location, MessageSpec
 from kipgen.reading import rules
 from kipgen.reading.draft import Draft
-from kipgen.reading.enum_spec import ENUM_SUFFIX, EnumDraft, EnumSpec, is_enum_file, parse_enum
+from kipgen.reading.enum_spec import EnumDraft, EnumSpec, is_enum_file, parse_enum
 from kipgen.reading.parse import Parsed, finished, parse
 from kipgen.reading.schema_check import check_schema
 from kipgen.reading.source import Loaded, load, load_bytes
+from kipgen.reading.spec_files import MANIFEST, spec_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,9 @@ def understood(loaded: Loaded) -> Parsed:
 
 
 def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
+    if Path(file).name == MANIFEST:
+        text = "is the manifest of a generated package, not a spec; give a file or a folder of specs"
+        return Checked(file, None, (Problem(Location(file, 1, 1), "", "unreadable", text),))
     if loaded.document is not None and is_enum_file(file):
         enum, problems = parse_enum(loaded.document)
         judged = [problem for rule in rules.ALL if enum for problem in rule.judge(enum, kafka)]
@@ -107,7 +111,7 @@ def read_files(
     folder = Path(path)
     try:
         fault = "" if folder.is_dir() else "is not a folder"
-        files = sorted(f for f in folder.rglob("*.json") if not f.is_dir() and not is_enum_file(f))
+        files = [file for file in spec_files(folder) if not is_enum_file(file)]
     except (OSError, ValueError) as error:
         fault, files = f"cannot be read ({error})", []
     if not files:
@@ -118,7 +122,7 @@ def read_files(
 
 def enum_files(path: Path | str) -> list[Path]:
     """The files of a folder and its sub-folders that hold enums, in the order of their paths."""
-    return sorted(file for file in Path(path).rglob(f"*{ENUM_SUFFIX}") if not file.is_dir())
+    return [file for file in spec_files(Path(path)) if is_enum_file(file)]
 
 
 def read_enums(path: Path | str) -> list[EnumSpec]:

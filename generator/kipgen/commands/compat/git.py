@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kipgen.reading.enum_spec import ENUM_SUFFIX
+from kipgen.reading.enum_spec import is_enum_file
 from kipgen.reading.source import MAX_BYTES
+from kipgen.reading.spec_files import is_spec_file
 
 MOST_COMMITS = 5_000
 """How many commits to spec files the history is followed back, the newest first."""
@@ -92,10 +93,11 @@ def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
     for entry in listing.split(b"\0")[:-1]:
         head, _, name = entry.partition(b"\t")
         mode, _, blob, size = head.decode().split()
-        if mode in _FILE_MODES and name.endswith(b".json") and not name.endswith(ENUM_SUFFIX.encode()):
+        path = name.decode(errors="surrogateescape")
+        if mode in _FILE_MODES and is_spec_file(path) and not is_enum_file(path):
             if int(size) > MAX_BYTES:
                 raise GitError(f"{name.decode(errors='replace')} has more than {MAX_BYTES} bytes in {commit.name}")
-            blobs[name.decode(errors="surrogateescape")] = blob
+            blobs[path] = blob
     return blobs
 
 
