@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from kipwire.tools.words import nearest
+from kipgen.language.foreign_types import advice_on
 from kipwire.types import ENCODINGS, KINDS, TYPES, Kind
 from kipwire.types import Encoding as Encoding
 
@@ -34,9 +34,11 @@ class FieldType:
         if element.startswith("[]"):
             raise ValueError(f"{text!r} is an array of arrays; put the inner array into a struct")
         if element not in TYPES and not _STRUCT_NAME.fullmatch(element):
-            near = nearest(element, TYPES)
-            due = f"did you mean {'[]' * is_array}{near}? Or write" if near else "write"
+            advice = advice_on(text)
+            if advice and not advice.endswith("?"):
+                raise ValueError(f"{text!r} is not a type; {advice}")
             known = ", ".join(sorted(TYPES))
+            due = f"{advice} Or write" if advice else "write"
             raise ValueError(f"{text!r} is not a type; {due} one of {known}, a struct's name, or [] before one")
         return cls(element, is_array)
 

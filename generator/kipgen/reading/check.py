@@ -41,7 +41,7 @@ class Checked:
         return finished(self.draft) if errors <= BETWEEN_REVISIONS else None
 
 
-BETWEEN_REVISIONS = frozenset({"tagged-form"})
+BETWEEN_REVISIONS = frozenset({"tagged-form", "primitive-in-capitals"})
 """The rules whose errors do not keep a message from being compared with a later revision, which judges the same."""
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kipgen.reading.check import read_folder
-from kipgen.reading.rules.examples import spec
+from kipgen.reading.check import read_file, read_folder
+from kipgen.reading.rules.examples import spec, struct_named
 
 if TYPE_CHECKING:
     pass
@@ -69,13 +69,21 @@ def test_use_in_a_common_struct_counts_only_where_that_struct_exists(tmp_path: P
     assert rules_broken(tmp_path, spec(use, common=(user, '{"name": "Shared", "versions": "2+"}'))) == []
 
 
-def test_a_primitive_in_capitals_is_an_empty_struct_and_worth_a_warning(tmp_path: Path) -> None:
-    checked = check_text(tmp_path, spec('{"name": "Alpha", "type": "INT32", "versions": "0+"}'))
-    assert checked.spec is not None
-    assert checked.spec.struct("INT32").fields == ()
-    (problem,) = checked.problems
-    assert str(problem).startswith("Probe.json:5:31: warning: Probe.Alpha: primitive-in-capitals: ")
-    assert "write int32" in problem.text
+@pytest.mark.parametrize("kafka", [False, True])
+@pytest.mark.parametrize("name", ["String", "[]String", "INT32", "Uuid", "Bool", "Bytes", "Records"])
+def test_a_primitive_in_capitals_is_an_error_unless_a_struct_has_that_name(
+    name: str, kafka: bool, tmp_path: Path
+) -> None:
+    element = name.removeprefix("[]")
+    field = f'{{"name": "Alpha", "type": "{name}", "versions": "0+"'
+    (tmp_path / "Probe.json").write_text(spec(field + "}"))
+    checked = read_file(tmp_path / "Probe.json", "Probe.json", kafka=kafka)
+    assert checked.spec is None
+    problem = next(one for one in checked.problems if one.rule == "primitive-in-capitals")
+    assert str(problem).startswith("Probe.json:5:31: Probe.Alpha: primitive-in-capitals: ")
+    assert problem.text.endswith(f"; write {element.lower()}")
+    for defined in (spec(field + ', "fields": []}'), spec(field + "}", common=(struct_named(element),))):
+        assert rules_broken(tmp_path, defined) == []
 
 
 @pytest.mark.parametrize(

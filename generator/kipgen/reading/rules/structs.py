@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kipgen.language.foreign_types import advice_on_struct
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
 from kipgen.reading.rules.examples import LEAF, field_of, spec, struct_named
 from kipgen.reading.rules.rule import Finding, draft_rule, repeated
@@ -147,22 +148,22 @@ def undefined_struct(draft: Draft) -> Iterator[Finding]:
             continue
         guess = f"; did you mean {name.lower()}?" if name.lower() in TYPES else did_you_mean(name, sorted(defined))
         where = "define it in commonStructs" if _in_common_struct(struct) else "give it fields, if only an empty list"
-        yield Finding(struct.part, f"the struct {name} is not defined{guess or f'; {where}'}", "type")
+        advice = advice_on_struct(name)
+        hint = f"; {advice}" if advice else guess or f"; {where}"
+        yield Finding(struct.part, f"the struct {name} is not defined{hint}", "type")
 
 
 @draft_rule(
-    summary="A struct without a definition does not have the name of a primitive in capitals: it would be empty, as it "
-    "is in Kafka's generator.",
+    summary="A struct that has the name of a primitive, but with capitals, has a definition. To Kafka's generator one "
+    "without is an empty struct.",
     good=spec(field_of("int32")),
     bad=spec(field_of("INT32")),
-    severity="warning",
-    kafka="warning",
 )
 def primitive_in_capitals(draft: Draft) -> Iterator[Finding]:
     for struct in _undefined(draft):
         name = struct.spec.name
         if name.lower() in TYPES and not _in_common_struct(struct):
-            text = f"{name} is an empty struct, since a capital makes it a struct's name; write {name.lower()}"
+            text = f"{name} is not a type but the name of a struct, which has no definition; write {name.lower()}"
             yield Finding(struct.part, text, "type")
 
 
