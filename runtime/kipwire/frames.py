@@ -16,7 +16,7 @@ from kipwire.errors import (
     UnknownApiKeyError,
     UnknownVersionError,
 )
-from kipwire.messages import Message, content_of
+from kipwire.messages import Message, content_of, described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,6 +157,30 @@ def unknown_response(frame: bytes, reason: str, api_key: int, version: int, *, i
     return cls(ResponseHeader.__name__, 0, "", 0, reason).of(api_key, version, _number_at(frame, 0))
 
 
+def refuse_body(body: object, due: str, package: str) -> NoReturn:
+    """Raise the error about what cannot be the body of a frame.
+
+    Args:
+        body: it.
+        due: what it should be: `request` or `response`.
+        package: the package that was asked for the frame.
+
+    Raises:
+        EncodeError: it is a message of another type, or of another package.
+        TypeError: it is no message.
+    """
+    if not isinstance(body, Message):
+        raise TypeError(f"the body of a frame is a {due}, not {described(body)}")
+    if body.TYPE == due:
+        own = type(body).__module__.rsplit(".", 2)[0]
+        reason = f"is not a message of {package}; {own} has it, and makes its frame"
+    elif body.TYPE in ("request", "response"):
+        reason = f"is a {body.TYPE}, not a {due}; encode_{body.TYPE} makes its frame"
+    else:
+        reason = f"is not a {due}; only requests and responses have frames"
+    raise EncodeError(body.NAME, body.VERSION, "", reason)
+
+
 def expect_header(header: Message, due: type[Message], body: Message) -> None:
     """Check that a header can precede a body.
 
@@ -167,10 +191,13 @@ def expect_header(header: Message, due: type[Message], body: Message) -> None:
 
     Raises:
         EncodeError: it is of another class, or a request's that names another API or version.
+        TypeError: it is no message.
     """
     after = f"{body.NAME} v{body.VERSION}"
     if type(header) is not due:
         reason = f"cannot precede {after}, which needs {due.NAME} v{due.VERSION}"
+        if not isinstance(header, Message):
+            raise TypeError(f"{described(header)} {reason}")
         raise EncodeError(header.NAME, header.VERSION, "", reason)
     if isinstance(header, RequestHeader):
         for name, value in (("request_api_key", body.API_KEY), ("request_api_version", body.VERSION)):

@@ -142,6 +142,19 @@ class FlexibleMessage(FlexibleStruct, Message):
     __slots__ = ()
 
 
+def described(value: object) -> str:
+    """What was given for a message, for errors: name and version of a message, the type of anything else."""
+    if isinstance(value, Message):
+        return f"{value.NAME} v{value.VERSION}"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return (
+        "None"
+        if value is None
+        else f"{'an' if type(value).__name__[0] in 'AEIOUaeiou' else 'a'} {type(value).__name__}"
+    )
+
+
 def content_of(data: object) -> bytes:
     """The content of a buffer.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=Message)
 
 KAFKA_PACKAGE = "kafka_messages"  # its headers serve packages without header specs of their own
+_NAMED_BY = "name a response by its class, by the class of its request, or by API key and version"
 
 
 class Registry:
@@ -27,6 +28,7 @@ class Registry:
     def __init__(self, package: str, entries: tuple[Entry, ...]) -> None:
         self.package = package
         self._classes: dict[tuple[str, int], type[Message]] = {}  # those that have been asked for
+        self._framed: dict[type[Message], str] = {}  # classes whose messages can be in frames, with their types
         self._by_name = {entry.name: entry for entry in entries}
         # Of two names of one API, the one that is served: it has all versions of the other.
         ranked = sorted(entries, key=lambda entry: bool(entry.served))
@@ -236,8 +238,12 @@ class Registry:
                 tagged fields.
 
         Raises:
-            EncodeError: a value does not fit its field, or the header is that of another request.
+            EncodeError: the body is not a request of this package, a value does not fit its field, or the header is
+                that of another request.
+            TypeError: the body or the header is no message.
         """
+        if self._framed.get(type(body)) != "request":
+            self._expect_body(body, "request")
         if header is None:
             cls = self._header_class("RequestHeader", body)
             has_client_id = hasattr(cls, "client_id")  # version 0 has none
@@ -272,8 +278,12 @@ class Registry:
                 fields.
 
         Raises:
-            EncodeError: a value does not fit its field, or the header is of another version.
+            EncodeError: the body is not a response of this package, a value does not fit its field, or the header is
+                of another version.
+            TypeError: the body or the header is no message.
         """
+        if self._framed.get(type(body)) != "response":
+            self._expect_body(body, "response")
         if header is None:
             made: Message = self._header_class("ResponseHeader", body)(correlation_id=correlation_id)
         else:
@@ -343,8 +353,10 @@ class Registry:
         if isinstance(api_key, type):
             cls: Any = api_key
             if version is not None or getattr(cls, "TYPE", None) not in ("request", "response"):
-                raise TypeError("name a response by its class, by the class of its request, or by API key and version")
+                raise TypeError(_NAMED_BY)
             return self.counterpart(cls) if cls.TYPE == "request" else cls
+        if version is None:
+            raise TypeError(_NAMED_BY)
         try:
             return self.response(api_key, version)
         except UnsupportedVersionError as error:
@@ -358,6 +370,25 @@ class Registry:
                 if frames.is_refused_version(frame, self._header_class("ResponseHeader", oldest)):
                     return oldest
             raise frames.unknown_response(frame, str(error), api_key, version, is_api_known=is_known) from None
+
+    def _expect_body(self, body: Message, due: str) -> None:
+        """Check that a frame of this package can have a body.
+
+        Raises:
+            EncodeError: it is a message of another type, or of another package.
+            TypeError: it is no message.
+        """
+        cls = type(body)
+        if getattr(cls, "TYPE", None) == due:
+            entry = self._by_name.get(cls.NAME)
+            if entry is not None and entry.lowest <= cls.VERSION <= entry.highest:
+                own = self._class(entry, cls.VERSION)  # a class of another package may be the same on the wire
+                if cls is own or (cls.API_KEY, cls.HEADER_VERSION) == (own.API_KEY, own.HEADER_VERSION):
+                    self._framed[cls] = due
+                    return
+        from kipwire import frames
+
+        frames.refuse_body(body, due, self.package)
 
     def _header_class(self, name: str, body: type[Message] | Message) -> Any:
         return self.with_header(name).message(name, body.HEADER_VERSION)

@@ -9,6 +9,7 @@ from kipwire.connection.acks import is_answered
 from kipwire.connection.errors import LocalProtocolError
 from kipwire.connection.events import CORRELATION_ID, HEAD, Expected, Response, SaslToken
 from kipwire.connection.splitting import Location, Splitter, sized
+from kipwire.messages import described
 from kipwire.tools.words import counted
 
 TYPE_CHECKING = False
@@ -60,10 +61,10 @@ class ClientConnection:
 
         Raises:
             LocalProtocolError: it is not a request, or another one with that correlation id waits for its response.
-            EncodeError: a value does not fit its field.
+            EncodeError: a value does not fit its field, or the package does not have such a request.
         """
-        if body.TYPE != "request":
-            raise LocalProtocolError(f"{body.NAME} is not a request")
+        if getattr(type(body), "TYPE", None) != "request":
+            raise LocalProtocolError(f"{described(body)} is not a request")
         number = self._free_id() if correlation_id is None else correlation_id
         data = self.send_frame(self._registry.encode_request(body, number, self._client_id))
         if correlation_id is None:

@@ -7,6 +7,7 @@ from typing import Any
 from kipwire.api_keys import API_VERSIONS_KEY, is_api_versions_response
 from kipwire.conversion import build
 from kipwire.frames import UNSUPPORTED_VERSION
+from kipwire.messages import described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,8 +73,9 @@ def versions_answer(
 
 
 def _ranges(answer: Message) -> dict[int, range]:
-    if answer.TYPE != "response" or not is_api_versions_response(answer.NAME, answer.API_KEY):
-        raise TypeError(f"an ApiVersionsResponse says which versions there are, not {answer.NAME}")
+    cls = type(answer)
+    if getattr(cls, "TYPE", None) != "response" or not is_api_versions_response(answer.NAME, answer.API_KEY):
+        raise TypeError(f"an ApiVersionsResponse says which versions there are, not {described(answer)}")
     rows: Any = getattr(answer, "api_keys", ())
     return {row.api_key: range(row.min_version, row.max_version + 1) for row in rows}
 

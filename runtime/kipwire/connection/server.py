@@ -10,6 +10,7 @@ from kipwire.connection.errors import LocalProtocolError
 from kipwire.connection.events import CORRELATION_ID, HEAD, Request, SaslToken
 from kipwire.connection.splitting import Splitter, sized
 from kipwire.frames import UNSUPPORTED_VERSION, may_answer_in_version_0
+from kipwire.messages import described
 from kipwire.tools.words import counted
 
 TYPE_CHECKING = False
@@ -118,12 +119,13 @@ class ServerConnection:
 
         Raises:
             LocalProtocolError: the request does not wait for a response, or not for this one.
-            EncodeError: a value does not fit its field.
+            EncodeError: a value does not fit its field, or the package does not have such a response.
         """
         waiting = self._waiting_for(request)
-        if ("response", request.api_key) != (body.TYPE, body.API_KEY) or not _fits(body, request):
+        is_response = getattr(type(body), "TYPE", None) == "response"
+        if not is_response or body.API_KEY != request.api_key or not _fits(body, request):
             what = f"API key {request.api_key}, version {request.api_version}"
-            raise LocalProtocolError(f"{body.NAME} v{body.VERSION} is not the response to {what}")
+            raise LocalProtocolError(f"{described(body)} is not the response to {what}")
         if header is None:
             frame = self._registry.encode_response(body, request.correlation_id)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipwire import native
-from kipwire.messages import Message, content_of
+from kipwire.messages import Message, content_of, described
 from kipwire.projection import python_engine
 from kipwire.projection.errors import ProjectionError
 from kipwire.projection.paths import choice_of, steps_to
@@ -53,7 +53,10 @@ class Projection(Generic[*Values]):
 
         Raises:
             ProjectionError: a path does not lead to a field, or leads into what another one chooses.
+            TypeError: it is not the class of a message.
         """
+        if not (isinstance(cls, type) and issubclass(cls, Message)):
+            raise TypeError(f"a projection chooses fields of the class of a message, not of {described(cls)}")
         self.cls = cls
         self.paths = paths
         self._ways = [steps_to(cls, path) for path in paths]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kipwire.messages import Message, described
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
     from uuid import UUID
 
-    from kipwire.messages import Message
     from kipwire.records.transactions import AbortedTransaction
 
 _FIELDS = {
@@ -45,8 +46,8 @@ def partitions(message: Message) -> Iterator[PartitionRecords]:
     Raises:
         ValueError: it is another message.
     """
-    if message.NAME not in _FIELDS:
-        raise ValueError(f"{message.NAME} has no record batches; {', '.join(_FIELDS)} do")
+    if not isinstance(message, Message) or message.NAME not in _FIELDS:
+        raise ValueError(f"{described(message)} has no record batches; {', '.join(_FIELDS)} do")
     topics, parts, number = _FIELDS[message.NAME]
     topic: Any
     part: Any
