@@ -171,7 +171,7 @@ def refuse_body(body: object, due: str, package: str) -> NoReturn:
     """
     if not isinstance(body, Message):
         raise TypeError(f"the body of a frame is a {due}, not {described(body)}")
-    if body.TYPE == due:
+    if due == body.TYPE:
         own = type(body).__module__.rsplit(".", 2)[0]
         reason = f"is not a message of {package}; {own} has it, and makes its frame"
     elif body.TYPE in ("request", "response"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
 
 import google_crc32c
 import pytest
@@ -15,6 +17,14 @@ from kipwire import DecodeError, EncodeError
 from kipwire.codec import checksums
 from kipwire.records import Record, read_batches, write_batch, write_message_set
 from tests.support.subjects.batch_bytes import GOOD, INNER, OLD, RECORDS, foreign_batch, read_all, with_bytes
+
+
+def with_headers(headers: object) -> Record:
+    """A record whose user has set its headers to anything."""
+    record = Record(offset=RECORDS[0].offset + 1)
+    record.headers = headers  # type: ignore[assignment]
+    return record
+
 
 WRONG_VALUES: dict[str, tuple[Callable[[], object], str, str]] = {
     "no base offset": (lambda: write_batch([]), "base_offset", "a batch without records needs one"),
@@ -41,6 +51,28 @@ WRONG_VALUES: dict[str, tuple[Callable[[], object], str, str]] = {
     "header key is null": (
         lambda: write_batch([Record(offset=0, headers=[(None, b"")])]), "records[0].headers[0].key", "null"  # type: ignore[list-item]
     ),
+    **{
+        f"headers of {name}": (
+            lambda headers=headers: write_batch([RECORDS[0], with_headers(headers)]),  # type: ignore[misc]
+            f"records[1].headers{at}",
+            reason,
+        )
+        for name, headers, at, reason in (
+            ("a number", 5, "", "must be pairs of a key and a value, not int"),
+            ("nothing", None, "", "must be pairs of a key and a value, not NoneType"),
+            ("a mapping", {"a": b"b"}, "", "must be pairs of a key and a value, not dict"),
+            ("a text", "ab", "", "must be pairs of a key and a value, not str"),
+            ("keys", ["a"], "[0]", "must be a pair of a key and a value, not 'a'"),
+            ("keys of two letters", [("k", b""), "ab"], "[1]", "must be a pair of a key and a value, not 'ab'"),
+            ("bytes", [b"ab"], "[0]", "must be a pair of a key and a value, not b'ab'"),
+            ("one more", [("a", b"b", b"c")], "[0]", "must be a pair of a key and a value, not ('a', b'b', b'c')"),
+            ("one less", [("a",)], "[0]", "must be a pair of a key and a value, not ('a',)"),
+            ("numbers", [1], "[0]", "must be a pair of a key and a value, not 1"),
+            ("a null pair", [None], "[0]", "must be a pair of a key and a value, not None"),
+            ("a key of bytes", [(b"a", b"")], "[0].key", "must be a str, not bytes"),
+            ("a text for bytes", [("a", "b")], "[0].value", "must be bytes, not str"),
+        )
+    },
     "unknown codec": (
         lambda: write_batch(RECORDS, compression="lzo"), "compression",  # type: ignore[arg-type]
         "magic 2 has no 'lzo'; it has none, gzip, snappy, lz4, zstd",
@@ -102,6 +134,23 @@ def test_wrong_values_have_a_place(name: str) -> None:
         call()
     assert caught.value.path == path
     assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"a": b"1", "b": None},
+        MappingProxyType({"a": b"1", "b": None}),
+        [["a", b"1"], ("b", None)],
+        (("a", b"1"), ("b", None)),
+        iter([("a", b"1"), ("b", None)]),
+    ],
+    ids=lambda headers: type(headers).__name__,
+)
+def test_headers_are_pairs_or_a_mapping(headers: Any) -> None:
+    data = write_batch([Record(offset=0, headers=headers)])
+    assert read_all(data) == [[Record(offset=0, headers=[("a", b"1"), ("b", None)])]]
+    assert data == write_batch([Record(offset=0, headers=[("a", b"1"), ("b", None)])])
 
 
 def test_markers_have_a_producer_and_no_sequence_number() -> None:

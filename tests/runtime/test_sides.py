@@ -183,7 +183,7 @@ def test_every_request_and_response_goes_through_its_own_function_alone() -> Non
             for version in registry.versions(name):
                 body = of_defaults(registry.message(name, version))
                 for due in ("request", "response"):
-                    if body.TYPE == due:
+                    if due == body.TYPE:
                         registry._expect_body(body, due)
                     else:
                         with pytest.raises(EncodeError):

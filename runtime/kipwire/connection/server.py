@@ -123,7 +123,7 @@ class ServerConnection:
         """
         waiting = self._waiting_for(request)
         is_response = getattr(type(body), "TYPE", None) == "response"
-        if not is_response or body.API_KEY != request.api_key or not _fits(body, request):
+        if not is_response or request.api_key != body.API_KEY or not _fits(body, request):
             what = f"API key {request.api_key}, version {request.api_version}"
             raise LocalProtocolError(f"{described(body)} is not the response to {what}")
         if header is None:

@@ -46,9 +46,10 @@ def partitions(message: Message) -> Iterator[PartitionRecords]:
     Raises:
         ValueError: it is another message.
     """
-    if not isinstance(message, Message) or message.NAME not in _FIELDS:
-        raise ValueError(f"{described(message)} has no record batches; {', '.join(_FIELDS)} do")
-    topics, parts, number = _FIELDS[message.NAME]
+    called = message.NAME if isinstance(message, Message) else described(message)
+    if called not in _FIELDS:
+        raise ValueError(f"{called} has no record batches; {', '.join(_FIELDS)} do")
+    topics, parts, number = _FIELDS[called]
     topic: Any
     part: Any
     for topic in getattr(message, topics):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from kipwire.lazy import filled
@@ -85,7 +85,7 @@ class Record:
         timestamp: int = -1,
         key: bytes | None = None,
         value: bytes | None = None,
-        headers: Iterable[Header] = (),
+        headers: Iterable[Header] | Mapping[str, bytes | None] = (),
     ) -> None:
         self.offset = offset
         """Its position in the partition."""
@@ -93,7 +93,7 @@ class Record:
         """Milliseconds since 1970; -1 if there is none."""
         self.key = key
         self.value = value
-        self.headers = list(headers)
+        self.headers = list(headers.items() if isinstance(headers, Mapping) else headers)
         """Keys and values, in the order of the sender; a key may be there more than once.
 
         A key is a plain `str` if its bytes are UTF-8, else a `RawHeaderKey`, which is the text that Java has.

@@ -6,14 +6,15 @@ generated classes, which report what is wrong.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kafka_records.records.v2 import Record as RecordLayout
 from kafka_records.records.v2 import RecordHeader, Records
 from kipwire import native
 from kipwire.codec.wire import new, read_packed
-from kipwire.errors import EncodeError, Malformed
-from kipwire.records.model import Header, Record, bytes_of_key, header_key
+from kipwire.errors import EncodeError, Malformed, shown
+from kipwire.records.model import Record, bytes_of_key, header_key
 from kipwire.records.plain_sections import read_plainly, write_plainly
 
 
@@ -117,26 +118,33 @@ def write_by_classes(records: list[Record], base_offset: int, base_timestamp: in
         layout.offset_delta = record.offset - base_offset
         layout.key = record.key
         layout.value = record.value
-        layout.headers = _header_layouts(record.headers, index) if record.headers else []
+        layout.headers = list(_header_layouts(record.headers, f"records[{index}].headers"))
         layouts.append(layout)
     return Records(records=layouts).encode()
 
 
-def _header_layouts(headers: list[Header], index: int) -> list[RecordHeader]:
-    """The headers of the record of that number.
+def _header_layouts(headers: object, path: str) -> Iterator[RecordHeader]:
+    """Make the headers of a record, which may be anything that its user has set.
 
     Raises:
-        EncodeError: a key is not a text that UTF-8 has.
+        EncodeError: they are not pairs, or a key is not a text that UTF-8 has.
     """
-    layouts = []
-    for number, (key, value) in enumerate(headers):
+    if isinstance(headers, str | bytes | Mapping) or not isinstance(headers, Iterable):
+        raise _wrong(path, f"must be pairs of a key and a value, not {type(headers).__name__}")
+    for number, pair in enumerate(headers):
         try:
-            layouts.append(RecordHeader(key=bytes_of_key(key), value=value))
+            key, value = () if isinstance(pair, str | bytes) else pair
+        except (TypeError, ValueError):
+            raise _wrong(f"{path}[{number}]", f"must be a pair of a key and a value, not {shown(pair)}") from None
+        try:
+            yield RecordHeader(key=bytes_of_key(key), value=value)
         except TypeError:
             reason = "must not be null" if key is None else f"must be a str, not {type(key).__name__}"
+            raise _wrong(f"{path}[{number}].key", reason) from None
         except UnicodeEncodeError as error:
             reason = f"cannot be written as UTF-8: character {error.start} is a lone surrogate"
-        else:
-            continue
-        raise EncodeError(Records.NAME, Records.VERSION, f"records[{index}].headers[{number}].key", reason)
-    return layouts
+            raise _wrong(f"{path}[{number}].key", reason) from None
+
+
+def _wrong(path: str, reason: str) -> EncodeError:
+    return EncodeError(Records.NAME, Records.VERSION, path, reason)
