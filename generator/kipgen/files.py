@@ -1,4 +1,4 @@
-"""Files read within a bound, and written whole or not at all."""
+"""Files read within a bound and never waited for, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,6 +8,36 @@ import stat
 from pathlib import Path
 
 from kipwire.tools.atomic import write_atomically
+
+_SPECIAL = "is a pipe, a socket or a device, not a file"
+_HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Where pipes are that whoever started this process has opened for it: those of `|` and of `<(...)`."""
+
+
+def need_file(path: Path) -> None:
+    """Check that a path names no pipe, socket or device, which might be waited for without end.
+
+    A folder passes, and what does not exist: those who open it say so.
+
+    Raises:
+        OSError: it does.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, _SPECIAL, str(path))
+
+
+def need_input(path: Path) -> None:
+    """As `need_file`, for what is read once from its start: a pipe passes if it was opened for this process.
+
+    Raises:
+        OSError: it is another pipe, a socket or a device.
+    """
+    if not str(path).startswith(_HANDED_OVER):
+        need_file(path)
 
 
 def read_regular(path: Path, limit: int) -> bytes:

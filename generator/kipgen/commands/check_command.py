@@ -44,6 +44,7 @@ def check(
 ) -> None:
     """Check specs against the rules of the language; all problems at once."""
     from kipgen.commands.policy import Policy
+    from kipgen.files import need_input
     from kipgen.reading.check import read_file
 
     settings = settings_here()
@@ -52,6 +53,11 @@ def check(
     paths = paths or packages_here(settings)
     chosen = chosen_format(format_)
     texts: dict[str, bytes] = {}
+    for path in paths:
+        try:
+            need_input(path)
+        except OSError as error:
+            fail(f"{path} {error.strerror}; give a file, or - for standard input")
     if _STDIN in paths:
         if watch:
             fail("standard input cannot be watched; give files or folders of specs")

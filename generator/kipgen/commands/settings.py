@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kipgen.files import read_regular
 from kipwire.tools.words import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+MAX_BYTES = 16 * 2**20
+"""How long a file with settings may be."""
 
 SETTINGS_FILE = "kipgen.toml"
 PROJECT_FILE = "pyproject.toml"
@@ -68,9 +73,13 @@ def find_settings(start: Path | None = None) -> Settings:
 def _table(file: Path) -> dict[str, Any] | None:
     """The table of settings in a file; None if it has none."""
     try:
-        data = file.read_bytes()
-    except OSError:  # most often there is no such file
-        return None
+        data = read_regular(file, MAX_BYTES)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # most often there is no such file
+            return None
+        raise SettingsError(f"{file}: {error.strerror}") from None
+    if len(data) > MAX_BYTES:
+        raise SettingsError(f"{file}: is longer than {MAX_BYTES} bytes, the limit for settings")
     if file.name == PROJECT_FILE and b"kipgen" not in data:
         return None
     import tomllib  # here, since few folders have settings

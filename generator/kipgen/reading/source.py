@@ -14,6 +14,7 @@ from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-define
 from pathlib import Path, PurePath
 from typing import Any
 
+from kipgen.files import need_input
 from kipgen.language.problems import Problem
 from kipgen.language.spec import Location
 
@@ -107,6 +108,7 @@ def load(path: Path, display: str | None = None) -> Loaded:
     """
     file = display if display is not None else str(path)
     try:
+        need_input(path)
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:

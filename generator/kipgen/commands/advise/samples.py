@@ -12,6 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import cast
 
+from kipgen.files import need_input
 from kipgen.language.spec import MessageSpec
 from kipwire import KipwireError, Message
 from kipwire.captures import (
@@ -142,6 +143,7 @@ class _Reader:
         if path.is_dir():
             self._capture(path)
             return
+        need_input(path)
         with open_plain_or_packed(path) as stream:
             is_json = stream.peek(_CHUNK)[:_CHUNK].lstrip(b" \t\r\n\xef\xbb\xbf").startswith(b"{")
             if is_json or not _JSON_SUFFIXES.isdisjoint(path.suffixes):

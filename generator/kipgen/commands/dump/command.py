@@ -84,6 +84,7 @@ def dump(
     from kipgen.commands.dump.logs import Wanted
     from kipgen.commands.dump.output import Output
     from kipgen.commands.dump.partition_files import dump_partition_file, kind_of
+    from kipgen.files import need_file
     from kipwire.errors import KipwireError
     from kipwire.records import Bounds
     from kipwire.tools.collector import no_garbage_collection
@@ -101,6 +102,7 @@ def dump(
         for path in paths:
             if not path.exists():
                 fail(f"{path} does not exist; give a log segment, a folder of a partition or a capture")
+            need_file(path)
             kind = kind_of(path)
             capture = None if kind is not None else capture_at(path)
             if kind is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kipgen.commands.inspect.dumps import capture_form, read_base64, read_dump
+from kipgen.files import need_input
 from kipwire.tools.lines import print_err
 from kipwire.tools.printable import printable_line
 from kipwire.tools.words import counted
@@ -26,13 +27,18 @@ def read_input(words: list[str]) -> bytes:
             xxd, hexdump, od or base64; or `-`, or nothing, for standard input.
 
     Raises:
-        ValueError: neither hex text nor a file, a packet capture, or more than `MAX_BYTES`.
+        ValueError: neither hex text nor a file, a packet capture, a pipe that nobody has opened for this process, or
+            more than `MAX_BYTES`.
         OSError: the file cannot be read.
     """
     if not words or words == ["-"]:
         return _content(_read(sys.stdin.buffer, "standard input"), "standard input")
     text = " ".join(words)
     if len(words) == 1 and _is_readable(text):
+        try:
+            need_input(Path(text))
+        except OSError as error:
+            raise ValueError(f"{text} {error.strerror}; give a file, or - for standard input") from None
         with Path(text).open("rb") as stream:
             return _content(_read(stream, text), text)
     data = parse_hex(text)
