@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ _Stamp = tuple[int, int, int] | None
 
 
 def watch_specs(paths: Sequence[Path], check: Callable[[Reader], object]) -> None:
-    """Check now and whenever a spec is saved, until somebody presses Ctrl-C.
+    """Check now and whenever a spec is saved, until somebody presses Ctrl-C; the exit status is 130 then.
 
     Args:
         paths: files and folders of specs, which must exist.
@@ -31,13 +32,13 @@ def watch_specs(paths: Sequence[Path], check: Callable[[Reader], object]) -> Non
 
 
 def watch_folders(folders: Iterable[Path], run: Callable[[], object]) -> None:
-    """Run now and whenever a spec in a folder is saved, until somebody presses Ctrl-C."""
+    """Run now and whenever a spec in a folder is saved, until somebody presses Ctrl-C; the exit status is 130 then."""
     try:
         _run(run)
         for _ in watch(*folders, watch_filter=_is_spec, step=_QUIET_MS):
             _run(run)
     except KeyboardInterrupt:
-        return  # the way to end it
+        sys.exit(130)  # the way to end it, with the status that shells give it
 
 
 def _run(run: Callable[[], object]) -> None:

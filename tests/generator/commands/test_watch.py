@@ -98,9 +98,9 @@ def test_mistake_is_said_as_it_is_saved_and_gone_when_it_is_mended(watching: _Wa
     watching.line_with("2 specs: no problems found.")
 
 
-def test_ctrl_c_ends_it_without_a_word(watching: _Watch) -> None:
+def test_ctrl_c_ends_it_without_a_word_and_with_the_status_of_all_that_is_interrupted(watching: _Watch) -> None:
     watching.process.send_signal(signal.SIGINT)
-    assert watching.process.wait(timeout=_SECONDS) == 0
+    assert watching.process.wait(timeout=_SECONDS) == 130
     watching.end()
     assert watching.lines.empty()
 

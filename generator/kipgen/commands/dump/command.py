@@ -179,7 +179,12 @@ def _logs(
     dump = LogDump(JsonLines() if format_ is Format.JSON else TextLines(), out, wanted)
     ends = {file.path.parent: (file, 0) for file in files}  # the last segment of each log
     for file in within(files, wanted.bounds) if wanted.bounds else files:
-        position = dump.whole(file)
+        try:
+            position = dump.whole(file)
+        except FileNotFoundError:  # the broker has removed it since the folder was listed
+            if not is_followed:
+                raise
+            position = 0
         if ends[file.path.parent][0] == file:
             ends[file.path.parent] = file, position
     if is_followed:

@@ -1,19 +1,24 @@
-"""Dump logs while they grow, and go on with the next segment when one is full."""
+"""Dump logs while they grow, and go on with the next segment when one is full, or with what is left of a log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from time import sleep
 
 from kipgen.commands.console import one_line
 from kipgen.commands.dump.log_files import LogFile, log_file
 from kipgen.commands.dump.logs import LogDump
-from kipwire.records.names import segment_after
+from kipwire.records.accounting import batch_heads
+from kipwire.records.names import base_offset_of, segment_after, segments_of
 from kipwire.tools.lines import print_err
 
 _PAUSE = 0.2
 """Seconds between two looks at the files."""
+
+_GONE = (FileNotFoundError, NotADirectoryError)
 
 
 @dataclass
@@ -23,19 +28,22 @@ class _Followed:
     file: LogFile
     position: int
     """Where the next batch starts."""
+    shown: dict[Path, os.stat_result] = field(default_factory=dict)
+    """What the segments were when they were shown, this one among them."""
     is_gone: bool = False
+    """Whether the segment was removed, and no other is there."""
 
 
 def follow(dump: LogDump, ends: Iterable[tuple[LogFile, int]], decode_as: str | None) -> None:
-    """Dump what is added to logs, until all of them are removed.
+    """Dump what is added to logs, until somebody presses Ctrl-C.
 
     Args:
         dump: where it goes.
         ends: the last segment of each log, and where its next batch will start.
         decode_as: as for `log_file`.
     """
-    logs = [_Followed(*end) for end in ends]
-    while logs := [log for log in logs if not log.is_gone]:
+    logs = [_Followed(file, position, _shown_until(file.path)) for file, position in ends]
+    while True:
         dump.out.flush()
         caught_up = [_catch_up(dump, log, decode_as) for log in logs]  # all of them, one after the other
         if not any(caught_up):
@@ -47,23 +55,80 @@ def _catch_up(dump: LogDump, log: _Followed, decode_as: str | None) -> bool:
     try:
         following = segment_after(log.file.path)  # looked for first: then nothing more comes to the segment before it
         _added(dump, log)
-    except FileNotFoundError:
-        following = segment_after(log.file.path) if log.file.path.parent.is_dir() else None
+    except _GONE:
+        following = _left(log)
+    try:
         if following is None:
-            log.is_gone = True
-            print_err((f"{one_line(log.file.path)}: was removed", "yellow"))
-            return True
-    if following is None:
-        return False
-    log.file = log_file(following, decode_as)
-    log.position = dump.whole(log.file)
+            return False
+        was_gone, log.is_gone = log.is_gone, False
+        log.file = log_file(following, decode_as)
+        before, now = log.shown.get(following), following.stat()
+        is_same = before is not None and before.st_ino == now.st_ino and before.st_size <= now.st_size
+        if before is not None and is_same and not was_gone:
+            log.position = rest_of(following, 0, before.st_size).position
+        else:
+            _whole(dump, log, now)
+    except _GONE:
+        pass  # it is looked for again
     return True
 
 
 def _added(dump: LogDump, log: _Followed) -> None:
-    size = log.file.path.stat().st_size
-    if size < log.position:
-        print_err((f"{one_line(log.file.path)}: was cut from {log.position} to {size} bytes", "yellow"))
-        log.position = size
-    elif size > log.position:
+    now, before = log.file.path.stat(), log.shown.get(log.file.path)
+    is_another = before is not None and before.st_ino != now.st_ino
+    if log.is_gone or is_another:
+        if not log.is_gone:
+            _say(log, "was replaced")
+        log.is_gone = False
+        _whole(dump, log, now)
+        return
+    log.shown[log.file.path] = now
+    if now.st_size < log.position:
+        _say(log, f"was cut from {log.position} to {now.st_size} bytes")
+        with log.file.path.open("rb") as file:
+            log.position = max((head.end for head in batch_heads(file, 0, now.st_size)), default=0)
+    elif now.st_size > log.position:
         log.position = dump.part(log.file, log.position)
+
+
+def _whole(dump: LogDump, log: _Followed, now: os.stat_result) -> None:
+    log.position = 0
+    log.shown[log.file.path] = now
+    log.position = dump.whole(log.file)
+
+
+def _left(log: _Followed) -> Path | None:
+    """The segment to go on with after one that was removed: the next, or else the last; None while there is none."""
+    left = [path for path, _ in _segments(log.file.path)]
+    following = next((path for path in left if path.name >= log.file.path.name), left[-1] if left else None)
+    if following is None and not log.is_gone:
+        log.is_gone = True
+        _say(log, "was removed; waiting for a segment")
+    elif following is not None and not log.is_gone and following.name < log.file.path.name:
+        _say(log, f"was removed; going on with {following.name}")
+    return following
+
+
+def _segments(file: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """The segments of a log that are there, in their order; or a file alone whose name says nothing of others."""
+    if base_offset_of(file.name) is None:
+        found = [file]
+    else:
+        try:
+            found = segments_of(file.parent)
+        except _GONE:
+            return
+    for path in found:
+        try:
+            yield path, path.stat()
+        except _GONE:
+            continue
+
+
+def _shown_until(file: Path) -> dict[Path, os.stat_result]:
+    """What is known of the segments of a log that have been shown, up to a file."""
+    return {path: now for path, now in _segments(file) if path.name <= file.name}
+
+
+def _say(log: _Followed, what: str) -> None:
+    print_err((f"{one_line(log.file.path)}: {what}", "yellow"))

@@ -66,12 +66,13 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
     if path.is_dir():
         files = (Path(file) for file in files_below(str(path)) if file.endswith(SEGMENT))
         folders = sorted({file.parent for file in files if base_offset_of(file.name) is not None})
-        if not folders:
+        found = [log_file(file, decode_as) for folder in folders for file in segments_of(folder)]
+        if not found:
             raise ValueError(
                 f"{path}: no log segments, packets or {INDEX}; give a file, or a folder with files such as "
                 f"00000000000000000000{SEGMENT}, a.pcap, or {INDEX} (plain or {PACKED})"
             )
-        return [log_file(file, decode_as) for folder in folders for file in segments_of(folder)]
+        return found
     return [log_file(path, decode_as)]
 
 
