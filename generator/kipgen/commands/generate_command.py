@@ -13,7 +13,7 @@ import typer
 
 from kipgen.commands.console import fail, one_line, packages_here, settings_here
 from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
-from kipwire.tools.lines import Part, print_err, print_out
+from kipwire.tools.lines import print_err, print_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +38,8 @@ class _Outcome:
     """Files that were written, or that a check found to be different."""
     unneeded: tuple[str, ...] = ()
     """Files that were removed, or that a check would remove."""
+    strays: tuple[str, ...] = ()
+    """Files in the package that are not its own; they are kept."""
 
 
 def generate(
@@ -60,7 +62,10 @@ def generate(
         ),
     ] = "",
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 and show a diff if anything is not up to date.")
+        bool, typer.Option("--check", help="Write nothing; exit 1 and say what differs if anything is not up to date.")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="With --check, show all that differs, not only the names and first lines.")
     ] = False,
     strict: Annotated[
         bool | None, typer.Option("--strict/--no-strict", help="Write nothing if there are warnings.")
@@ -84,11 +89,14 @@ def generate(
     def run() -> bool:
         # No early end: each package with problems, or that is not up to date, is reported.
         outcomes = [
-            _generate_package(folder, packages[name], name, check, policy, chosen) for name, folder in folders.items()
+            _generate_package(folder, packages[name], name, policy, chosen, check=check, diff=diff)
+            for name, folder in folders.items()
         ]
         _report(outcomes, chosen)
         return any(outcome.failed for outcome in outcomes)
 
+    if diff and not check:
+        fail("--diff goes with --check, which says what differs; give both")
     if watch:
         from kipgen.commands.watch import watch_folders
 
@@ -131,10 +139,13 @@ def _refuse_among_specs(packages: Mapping[str, Path], specs: list[Path]) -> None
             fail(f"the package {name} would be written into {package}, {why}; {hint}")
 
 
-def _generate_package(folder: Path, package: Path, name: str, check: bool, policy: Policy, chosen: Format) -> _Outcome:
+def _generate_package(
+    folder: Path, package: Path, name: str, policy: Policy, chosen: Format, *, check: bool, diff: bool
+) -> _Outcome:
     """Generate one package, or check it, and report on it unless the report is one document."""
     from kipgen.commands.reporting import problems as report
-    from kipgen.package.generate import apply_changes, differences, find_changes, find_changes_afresh
+    from kipgen.commands.reporting.stale import report_stale, report_strays
+    from kipgen.package.generate import apply_changes, find_changes, find_changes_afresh
 
     say = print_err if report.is_document(chosen) else print_out
     with _progress(f"{'Checking' if check else 'Generating'} {name}") as progress:
@@ -146,25 +157,18 @@ def _generate_package(folder: Path, package: Path, name: str, check: bool, polic
         report.print_annotations(problems)
     for obstacle in changes.obstacles:
         say((one_line(package / obstacle.path), "red"), f" is in the way: it {obstacle.reason}")
-    for path in changes.unclaimed:
-        text = "looks like a generated file, but no spec needs it and kipgen did not make it; it is kept"
-        say((f"{one_line(package / path)}: {text}", "yellow"))
+    report_strays(changes, say, chosen, is_error=check)
     if changes.has_errors or policy.fails(problems):
         return _Outcome(name, problems, True, False)
     if check:
-        if not report.is_document(chosen):
-            for line in differences(changes):
-                print_out(line)
-        if chosen is Format.GITHUB and not changes.is_up_to_date:
-            print_out(report.annotation("error", f"{name} is not up to date: run kipgen generate", title="stale code"))
-        verdict: tuple[Part, ...] = (("not up to date", "red"), ": run kipgen generate")
-        say(f"{name}: ", *(("up to date",) if changes.is_up_to_date else verdict))
+        report_stale(changes, name, say, chosen, whole=diff)
     else:
         apply_changes(changes)
         counts = f"{len(changes.contents)} files written, {len(changes.stale)} removed"
         say(f"{name}: {'up to date' if changes.is_up_to_date else counts}")
-    failed = check and not changes.is_up_to_date
-    return _Outcome(name, problems, failed, changes.is_up_to_date, tuple(changes.contents), changes.stale)
+    up_to_date = changes.is_up_to_date and not changes.strays
+    failed = check and not up_to_date
+    return _Outcome(name, problems, failed, up_to_date, tuple(changes.contents), changes.stale, changes.strays)
 
 
 def _problems(changes: PackageChanges, folder: Path, check: bool, policy: Policy) -> list[Problem]:
@@ -215,4 +219,5 @@ def _plain(outcome: _Outcome) -> Mapping[str, object]:
         "upToDate": outcome.is_up_to_date,
         "changed": list(outcome.changed),
         "unneeded": list(outcome.unneeded),
+        "strays": list(outcome.strays),
     }

@@ -57,8 +57,8 @@ class PackageChanges:
     """Generated files that no spec needs any more."""
     obstacles: tuple[Obstacle, ...] = ()
     """What prevents the files from being written or imported."""
-    unclaimed: tuple[str, ...] = ()
-    """Files that look generated, although neither a spec nor the manifest knows them; they are kept."""
+    strays: tuple[str, ...] = ()
+    """Modules and stubs that lie among the package's own, although no spec makes them; they are kept."""
     is_up_to_date: bool = False
     """Whether the package is what the specs say. The manifest may still name another release of kipgen or black."""
 
@@ -150,10 +150,10 @@ def _find_changes(
     hashes[FILE_NAME] = digest(texts[FILE_NAME].encode())
     changed = {path: text for path, text in texts.items() if present.get(path) != hashes[path]}
     wanted = {*new.files, FILE_NAME, TYPED_MARKER}
-    stale, unclaimed = leftovers(package, present, wanted, recorded.files)
+    stale, strays = leftovers(package, present, wanted, recorded.files)
     in_the_way = obstacles(package, package_name.count("."), wanted, changed)
     is_same_code = set(changed) <= {FILE_NAME} and replace(recorded, made_by=new.made_by) == new and not stale
-    return PackageChanges(package, work.problems, changed, stale, tuple(in_the_way), unclaimed, is_same_code)
+    return PackageChanges(package, work.problems, changed, stale, tuple(in_the_way), strays, is_same_code)
 
 
 def apply_changes(changes: PackageChanges) -> None:

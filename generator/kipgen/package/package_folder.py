@@ -19,6 +19,8 @@ TYPED_MARKER = "py.typed"
 """The empty file that marks a package as typed (PEP 561)."""
 
 _BINARY = (".so", ".pyd")
+_READ_BY_PYTHON = (".py", ".pyi", ".pyc", *_BINARY)
+"""How the files end that Python imports, or type checkers read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,13 @@ def present_files(package: Path) -> dict[str, str]:
     return found
 
 
-def _own_files(package: Path) -> Iterator[Path]:
+def _own_files(package: Path, *, with_links: bool = False) -> Iterator[Path]:
     for name, folders, files in os.walk(package):
         folder = Path(name)
         folders[:] = sorted(sub for sub in folders if not (folder / sub / FILE_NAME).is_file())
-        yield from (folder / file for file in files if not (folder / file).is_symlink() and (folder / file).is_file())
+        for file in files:
+            if with_links if (folder / file).is_symlink() else (folder / file).is_file():
+                yield folder / file
 
 
 def has_mark(file: Path) -> bool:
@@ -150,7 +154,22 @@ def _is_generated(package: Path) -> bool:
 def leftovers(
     package: Path, present: Mapping[str, str], wanted: Iterable[str], recorded: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files that no spec needs: those that the manifest lists, and others that only look generated."""
-    extra = sorted(path for path in set(present) - set(wanted) if path.endswith(".py") and has_mark(package / path))
-    ours = set(recorded)
-    return tuple(path for path in extra if path in ours), tuple(path for path in extra if path not in ours)
+    """The files that no spec makes: generated ones that the manifest lists, and others that Python could import.
+
+    A folder of somebody's own beside those of the messages is left alone, with all but generated modules in it.
+    """
+    wanted, ours = set(wanted), set(recorded)
+    extra = [path for path in set(present) - wanted if path.endswith(".py") and has_mark(package / path)]
+    stale = {path for path in extra if path in ours}
+    messages = {PurePosixPath(path).parts[0] for path in wanted if "/" in path}
+    strays = {*extra, *_readable(package, messages)} - wanted - stale
+    return tuple(sorted(stale)), tuple(sorted(strays))
+
+
+def _readable(package: Path, messages: set[str]) -> Iterator[str]:
+    """What Python or a type checker reads of the package itself, and of the folders of messages; links, too."""
+    for file in _own_files(package, with_links=True):
+        path = PurePosixPath(file.relative_to(package).as_posix())
+        is_among = len(path.parts) == 1 or path.parts[0] in messages
+        if is_among and path.suffix in _READ_BY_PYTHON and path.parent.name != "__pycache__":
+            yield str(path)

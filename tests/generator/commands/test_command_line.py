@@ -57,7 +57,7 @@ def test_generate_then_check_then_edit(specs: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "my_protocol: up to date\n", "")
     file = specs / "FooRequest.json"
     file.write_text(file.read_text().replace('"GroupId"', '"TeamId"'))
-    done = kipgen("generate", specs, "--check", folder=tmp_path)
+    done = kipgen("generate", specs, "--check", "--diff", folder=tmp_path)
     assert done.returncode == 1
     assert "+        self.team_id = team_id" in done.stdout
     assert "-        self.group_id = group_id" in done.stdout

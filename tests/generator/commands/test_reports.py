@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kipgen.commands.reporting import stale
 from kipgen.commands.reporting.excerpts import WIDTH, excerpts_of
 from kipgen.commands.reporting.problems import annotation, sarif_text
 from kipgen.language.problems import Problem
@@ -116,6 +117,72 @@ def test_stale_code_is_an_annotation(probe: Path, call: Call) -> None:
     done = call("generate", "mine", "--check", "--format", "github")
     assert done.returncode == 1
     assert "::error title=stale code::mine is not up to date: run kipgen generate" in done.stdout.splitlines()
+
+
+def many(folder: Path, count: int, word: str) -> None:
+    for number in range(count):
+        text = spec(name=f"Probe{number}").replace("Alpha", word)
+        (folder / f"Probe{number}.json").write_text(text)
+
+
+@pytest.mark.parametrize("format_", ["text", "github"])
+def test_a_check_names_stale_files_and_shows_the_first_lines(format_: str, tmp_path: Path, call: Call) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    many(folder, 40, "Alpha")
+    assert call("generate", "mine").returncode == 0
+    many(folder, 40, "Omega")
+    (folder / "Probe7.json").unlink()
+    (tmp_path / "generated/mine/probe1/v0.py").unlink()
+    arguments = ("generate", "mine", "--check", "--format", format_)
+    done = call(*arguments)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert "generated/mine/probe0/v0.py: differs" in lines
+    assert "generated/mine/probe1/v0.py: is missing" in lines
+    assert lines[stale.MOST_NAMES].startswith("... and ") and lines[stale.MOST_NAMES].endswith(" more files")
+    assert f"... only the first {stale.MOST_LINES} lines of the differences; --diff shows all" in lines
+    assert lines[-1] == "mine: not up to date: run kipgen generate"
+    assert len(lines) <= stale.MOST_NAMES + stale.MOST_LINES + 4
+    whole = call(*arguments, "--diff").stdout.splitlines()
+    assert len(whole) > 10 * len(lines)
+    assert sum(line == "+        self.omega = omega" for line in whole) == 78
+    assert call("generate", "mine", "--diff").returncode == 2
+
+
+def test_a_difference_of_a_few_lines_is_shown_whole(tmp_path: Path, call: Call) -> None:
+    (tmp_path / "mine").mkdir()
+    many(tmp_path / "mine", 1, "Alpha")
+    assert call("generate", "mine").returncode == 0
+    module = tmp_path / "generated/mine/probe0/v0.py"
+    module.write_text(f"{module.read_text()}EVIL = 1\n")
+    lines = call("generate", "mine", "--check").stdout.splitlines()
+    assert lines[0] == "generated/mine/probe0/v0.py: differs"
+    assert "-EVIL = 1" in lines
+    assert not any("--diff" in line for line in lines)
+
+
+def test_strays_fail_a_check_with_one_line_each(tmp_path: Path, call: Call) -> None:
+    (tmp_path / "mine").mkdir()
+    many(tmp_path / "mine", 1, "Alpha")
+    assert call("generate", "mine").returncode == 0
+    strays = ["generated/mine/extra.py", "generated/mine/probe0/v9.py"]
+    for path in strays:
+        (tmp_path / path).write_text("EVIL = 1\n")
+    said = [f"{path}: no spec makes this file; remove it, or move it out of the package" for path in strays]
+    done = call("generate", "mine", "--check")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines() == [*said, "mine: not up to date: remove what is not its own"]
+    done = call("generate", "mine")
+    assert (done.returncode, done.stdout.splitlines()[:2]) == (0, said)
+    report = json.loads(call("generate", "mine", "--check", "--format", "json").stdout)["packages"][0]
+    assert (report["failed"], report["upToDate"]) == (True, False)
+    assert report["strays"] == ["extra.py", "probe0/v9.py"]
+    for number in range(30):
+        (tmp_path / f"generated/mine/extra{number}.py").write_text("")
+    lines = call("generate", "mine", "--check", "--format", "github").stdout.splitlines()
+    annotations = [line for line in lines if line.startswith("::error file=generated/mine/extra")]
+    assert len(annotations) == stale.MOST_ANNOTATIONS
 
 
 def test_annotations_escape_what_ends_their_parts() -> None:
