@@ -67,6 +67,9 @@ class JsonError(_LocatedError):
 class ConversionError(_LocatedError):
     """Something that the other version cannot carry and that must not be dropped; `reason` names all of it."""
 
+    def __str__(self) -> str:
+        return f"{self.message} v{self.version}: {self.reason}"  # which has the path
+
 
 class DecodeError(_LocatedError):
     """Bytes that are not a message of this version, in the strict sense of docs/strictness.md."""

@@ -13,6 +13,7 @@ import pytest
 
 import kipspark
 import kipwire
+from kipwire.release import release_line
 from kipwire.tools.extras import MODULES
 from tests.support.places import ROOT
 
@@ -60,6 +61,13 @@ def missing(program: str, library: str, extra: str) -> str:
 def test_a_command_says_what_to_install(code: str, present: tuple[str, ...], line: str) -> None:
     done = run(code, present=present)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line + "\n")
+
+
+@pytest.mark.parametrize("program", ["kipgen", "kipspark"])
+def test_the_release_is_shown_without_any_extra(program: str) -> None:
+    done = run(command(program, "--version"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{release_line(program)}\n"
 
 
 @pytest.mark.parametrize(

@@ -294,6 +294,8 @@ def test_what_is_built_names_all_that_would_be_lost() -> None:
         "cannot become version 3: allow_auto_topic_creation: version 3 has no such field, and it is not ignorable; "
         "topisc: no version has a field of this name; did you mean topics?"
     )
+    text = f"MetadataRequest v{caught.value.version}: {caught.value.reason}"
+    assert (str(caught.value), caught.value.path) == (text, "allow_auto_topic_creation"), "the path is there once"
     with pytest.raises(kipwire.ConversionError, match="topics: null, which version 0 does not allow here"):
         build("MetadataRequest", 0, {"topics": None})
 

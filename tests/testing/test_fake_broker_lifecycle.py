@@ -112,6 +112,14 @@ def test_a_stopped_broker_keeps_its_records_and_its_port() -> None:
     assert [record.value for record in broker.records("orders")] == [b"first", b"second"]
 
 
+def test_a_broker_shows_where_it_is() -> None:
+    broker = FakeBroker()
+    assert repr(broker) == "<FakeBroker not running>"
+    with broker:
+        assert repr(broker) == f"<FakeBroker at {broker.bootstrap_servers}>"
+    assert repr(broker) == "<FakeBroker not running>"
+
+
 def test_a_broker_starts_once_and_only_where_nobody_listens() -> None:
     with FakeBroker() as broker:
         with pytest.raises(RuntimeError, match=rf"runs already, at {broker.bootstrap_servers}"):

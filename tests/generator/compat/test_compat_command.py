@@ -105,6 +105,32 @@ def _sarif(target: str, text: str) -> Any:
     return log["runs"][0]
 
 
+@pytest.mark.parametrize("arguments", [("--format", "json"), ("-f", "json", "--json"), ("--json",)])
+def test_formats_are_named_as_by_the_other_commands(arguments: tuple[str, ...]) -> None:
+    paths = _specs(spec(ALPHA), spec(ALPHA.replace("int32", "int64")))
+    done = _kipgen(*arguments, *paths)
+    assert (done.exit_code, json.loads(done.stdout)["counts"]["wire"]) == (1, 1)
+    assert json.loads(_kipgen("--format", "sarif", *paths).stdout) == json.loads(_kipgen("--sarif", "-", *paths).stdout)
+
+
+def test_findings_are_annotations_in_the_actions_of_github(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = spec(ALPHA, BETA)
+    paths = _specs(old, old.replace("int32", "int64", 1).replace("Beta", "Gamma"))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    lines = _kipgen(*paths).stdout.splitlines()
+    assert lines[0].startswith("::error file=new.json,line=5,col=")
+    assert ",title=type-changed::Probe.Alpha: type int32 became int64" in lines[0]
+    assert "; instead: " in lines[0]
+    assert lines[1].startswith("::notice file=new.json,") and ",title=field-renamed::" in lines[1]
+    assert lines[2:] == ["1 message compared: 1 wire, 0 source, 1 notice"]
+    allowed = ["--allow", "type-changed:Probe.Alpha=not released", "--allow", "field-renamed:*=not released"]
+    done = _kipgen(*allowed, *paths)
+    assert (done.exit_code, "::" in done.stdout) == (0, False)
+    assert "WIRE: bytes of released versions change" in _kipgen("--format", "text", *paths).stdout
+    for arguments in (["--format", "text", "--json"], ["--format", "text", "--sarif", "-"]):
+        assert _kipgen(*arguments, *paths).exit_code == 2
+
+
 @pytest.mark.parametrize("target", ["-", "report.sarif"])
 def test_sarif_has_rules_places_levels_and_suppressions(target: str) -> None:
     Path("a folder").mkdir()

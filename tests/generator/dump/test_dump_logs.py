@@ -38,6 +38,28 @@ def batch(first: int, *values: bytes, time: int = 1_700_000_000_000, **options: 
     return write_batch(records, **options)
 
 
+@pytest.mark.parametrize("text", ["root:x:0:0:root:/root:/bin/bash\n", "version=1\n", "#\n#Thu Nov 19\nbroker.id=1\n"])
+def test_a_file_that_is_no_log_is_called_so(text: str, dump: Dump, tmp_path: Path) -> None:
+    file = tmp_path / "meta.properties"
+    file.write_text(text)
+    done = dump(file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        f"kipgen: {file} is no log: it does not begin with a batch, and its name says nothing;"
+    )
+
+
+@pytest.mark.parametrize("name", [NAME + ".deleted", NAME + ".swap", "orders.bin", "copy"])
+def test_a_log_of_any_name_is_known_by_its_first_batch(name: str, dump: Dump, tmp_path: Path) -> None:
+    for data in (batch(0, b"a"), write_message_set([Record(offset=0, value=b"a")], magic=0), b""):
+        (tmp_path / name).write_bytes(data)
+        done = dump(tmp_path / name)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert ("offset=0-0" in done.stdout) == bool(data)
+    (tmp_path / NAME).write_bytes(b"no batch, but a name that says so")
+    assert dump(tmp_path / NAME).returncode == 1
+
+
 def test_every_batch_and_record_of_a_real_log_is_there_with_all_that_it_has(objects: Objects, segments: Path) -> None:
     for name in ORDERS:
         found = objects(segments / name, "--records")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kipgen.commands.console import fail, one_line, packages_here, print_problems, settings_here
+from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
 from kipwire.tools.lines import print_err, print_out
 from kipwire.tools.words import counted
 
@@ -56,7 +57,8 @@ def compat(
     columns: Annotated[
         bool, typer.Option("--columns", help="Also report what breaks stored tables, and exit 1 for it.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    format_: FormatOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As --format json.")] = False,
     sarif: Annotated[
         str, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for code scanning; - for standard output.")
     ] = "",
@@ -65,8 +67,14 @@ def compat(
     from kipgen.commands.compat.allow import with_allowances
     from kipgen.commands.compat.rule import SEVERITIES, WITHOUT_COLUMNS
 
-    if as_json and sarif == "-":
-        fail("--json and --sarif - both write to standard output; give --sarif a file")
+    if as_json and format_ not in (None, Format.JSON):
+        fail("--json is --format json; give one format")
+    chosen = Format.JSON if as_json else chosen_format(format_)
+    if sarif == "-":
+        if as_json or format_ not in (None, Format.SARIF):
+            given = "--json" if as_json else f"--format {format_}"
+            fail(f"{given} and --sarif - both write to standard output; give --sarif a file")
+        chosen, sarif = Format.SARIF, ""
     try:
         allowances = _allowances(allow or [], allow_file)
     except ValueError as error:
@@ -86,12 +94,14 @@ def compat(
         print_err(f"allowed, but not found: {one_line(f'{allowance.rule}:{allowance.path}')}; remove the allowance")
     if sarif:
         _write_sarif(sarif, findings)
-    if as_json:
+    if chosen is Format.SARIF:
+        _write_sarif("-", findings)
+    elif chosen is Format.JSON:
         from kipgen.commands.compat.text import json_form
 
         print(json.dumps(json_form(findings, messages, severities), indent=2))
-    elif sarif != "-":
-        _print_text(findings, messages, severities)
+    else:
+        _print_text(findings, messages, severities, chosen)
     failing = ("wire", "column") if wire_only else ("wire", "source", "column")
     sys.exit(int(any(finding.severity in failing and finding.allowed is None for finding in findings)))
 
@@ -138,11 +148,15 @@ def _write_sarif(target: str, findings: list[Finding]) -> None:
         print_err(f"wrote {one_line(target)}")
 
 
-def _print_text(findings: list[Finding], messages: int, severities: Sequence[Severity]) -> None:
-    from kipgen.commands.compat.text import counts, text_lines
+def _print_text(findings: list[Finding], messages: int, severities: Sequence[Severity], chosen: Format) -> None:
+    from kipgen.commands.compat.text import annotations, counts, text_lines
 
-    for line in text_lines(findings):
-        print_out(*line)
+    if chosen is Format.GITHUB:
+        for annotation in annotations(findings):
+            print_out(annotation)
+    else:
+        for line in text_lines(findings):
+            print_out(*line)
     numbers = ", ".join(f"{number} {severity}" for severity, number in counts(findings, severities).items())
     allowed = sum(finding.allowed is not None for finding in findings)
     print_out(f"{counted(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")

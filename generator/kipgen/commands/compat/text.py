@@ -1,4 +1,4 @@
-"""Findings as text for people, the worst first, and as one JSON object for programs."""
+"""Findings as text for people, the worst first, as annotations, and as one JSON object for programs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from kipgen.commands.compat.finding import Finding
 from kipgen.commands.compat.rules import SEVERITIES, Severity
+from kipgen.commands.reporting.problems import annotation
 from kipwire.tools.lines import Part
 from kipwire.tools.printable import printable_line
 
@@ -18,6 +19,7 @@ _TITLES = {
     "column": "COLUMN: tables stored with the columns of a message no longer fit",
     "notice": "NOTICE: worth knowing",
 }
+_LEVELS = {"wire": "error", "source": "warning", "column": "warning", "notice": "notice"}
 _COLOURS = {"wire": "red", "source": "yellow", "column": "magenta", "notice": "cyan"}
 
 
@@ -38,6 +40,16 @@ def text_lines(findings: Sequence[Finding]) -> Iterator[Line]:
             yield _headline(finding)
             yield (f"    because: {printable_line(finding.allowed or '')}",)
             yield ()
+
+
+def annotations(findings: Sequence[Finding]) -> Iterator[str]:
+    """The findings that are not allowed as commands of GitHub's Actions, the worst first."""
+    for severity in SEVERITIES:
+        for finding in findings:
+            if finding.severity == severity and finding.allowed is None:
+                text = f"{finding.path}: {finding.text}; instead: {finding.rule.instead}"
+                place = finding.location
+                yield annotation(_LEVELS[severity], text, place.file, place.line, place.column, finding.rule.id)
 
 
 def counts(findings: Sequence[Finding], severities: Sequence[Severity]) -> dict[Severity, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from struct import Struct
 from typing import NamedTuple
 
 from kipwire.captures import INDEX, PACKED
@@ -19,6 +20,10 @@ from kipwire.records.names import (
     snapshot_end_of,
 )
 from kipwire.tools.folders import files_below
+
+_HEAD = Struct(">qi4xB")
+"""Of a batch of each format: the offset and the size, what differs, and the number of the format."""
+_NEWEST_MAGIC = 2
 
 RAW = "none"
 """Instead of a topic: records are shown as they are."""
@@ -61,7 +66,7 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
 
     Raises:
         OSError: a folder cannot be listed.
-        ValueError: the folder has no segments.
+        ValueError: the folder has no segments, or the file is no log.
     """
     if path.is_dir():
         files = (Path(file) for file in files_below(str(path)) if file.endswith(SEGMENT))
@@ -73,7 +78,22 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
                 f"00000000000000000000{SEGMENT}, a.pcap, or {INDEX} (plain or {PACKED})"
             )
         return found
+    if path.suffix not in (SEGMENT, SNAPSHOT) and not _begins_as_a_log(path):
+        raise ValueError(
+            f"{path} is no log: it does not begin with a batch, and its name says nothing; give a log segment, such as "
+            f"00000000000000000000{SEGMENT}, a folder of a partition or a capture"
+        )
     return [log_file(path, decode_as)]
+
+
+def _begins_as_a_log(path: Path) -> bool:
+    """Whether the first bytes of a file are those of a batch of any format, or of none yet."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return not head.strip(b"\0")
+    _, size, magic = _HEAD.unpack(head)
+    return size > 0 and magic <= _NEWEST_MAGIC
 
 
 def within(files: Iterable[LogFile], bounds: Bounds) -> Iterator[LogFile]:

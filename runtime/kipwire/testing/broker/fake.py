@@ -93,6 +93,9 @@ class FakeBroker:
         """Host and port, as clients take them."""
         return f"{self.host}:{self.port}"
 
+    def __repr__(self) -> str:
+        return f"<FakeBroker {'not running' if self._running is None else f'at {self.bootstrap_servers}'}>"
+
     def start(self) -> None:
         """Listen, in a thread of its own.
 
