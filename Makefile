@@ -134,7 +134,7 @@ docs: setup  ## Build the documentation site: build/docs/html/index.html
 	@echo "open build/docs/html/index.html"
 
 lock: setup  ## Renew requirements-dev.lock, the versions that "make setup" installs, within the bounds of pyproject.toml
-	$(BIN)/uv pip compile --quiet $(if $(UPGRADE),--upgrade) --universal --python-version 3.11 --all-extras \
+	$(BIN)/uv pip compile --quiet --generate-hashes $(if $(UPGRADE),--upgrade) --universal --python-version 3.11 --all-extras \
 		--group dev --group docs --group lock --group bench --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--output-file requirements-dev.lock pyproject.toml
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the virtual environment of a checkout: finds a new enough Python, installs what pyproject.toml requires in the
-# versions of requirements-dev.lock.
+# versions of requirements-dev.lock, whose hashes pip checks.
 set -euo pipefail
 
 PYTHON=${PYTHON:-python3}
@@ -33,4 +33,6 @@ if [ ! -x "$VENV/bin/python" ]; then
     fi
 fi
 echo "Installing kipwire and its development dependencies into $VENV (pyproject.toml says what each is for)"
-"$VENV/bin/pip" install --quiet --disable-pip-version-check --requirement requirements-dev.lock --editable .
+"$VENV/bin/pip" install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
+# The checkout has no hash, so it is installed by itself; all that it needs is there already.
+"$VENV/bin/pip" install --quiet --disable-pip-version-check --no-deps --editable .

@@ -18,7 +18,8 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def pins(text: str) -> list[Requirement]:
-    return [Requirement(line) for line in text.splitlines() if line and not line.lstrip().startswith("#")]
+    lines = (line.partition("\\")[0] for line in text.splitlines() if not line.lstrip().startswith(("#", "--hash=")))
+    return [Requirement(line) for line in lines if line.strip()]
 
 
 def asked() -> list[Requirement]:
@@ -49,5 +50,16 @@ def test_each_python_gets_one_version_of_each_library_within_its_bounds(python: 
 def test_pip_installs_the_lock_from_any_index() -> None:
     assert not any(one.extras or one.url for one in pins(LOCK)), "an extra or an address is not a version"
     assert "://" not in LOCK
-    assert not re.search(r"^\s*-", LOCK, re.MULTILINE), "options such as an index belong to a machine"
+    assert not re.search(r"^\s*-(?!-hash=)", LOCK, re.MULTILINE), "options such as an index belong to a machine"
     assert "--requirement requirements-dev.lock" in (ROOT / "scripts" / "setup.sh").read_text()
+
+
+def test_every_version_has_hashes_and_pip_checks_them() -> None:
+    entries = re.split(r"^(?=[a-z0-9])", LOCK, flags=re.MULTILINE)[1:]
+    assert len(entries) == len(pins(LOCK))
+    for entry in entries:
+        assert re.search(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$", entry, re.MULTILINE), entry.splitlines()[0]
+    setup = (ROOT / "scripts" / "setup.sh").read_text()
+    assert "--require-hashes --requirement requirements-dev.lock" in setup
+    assert "--no-deps --editable ." in setup, "nothing but the lock brings libraries"
+    assert "--generate-hashes" in (ROOT / "Makefile").read_text()

@@ -55,5 +55,11 @@ def test_every_supported_python_gets_wheels_and_is_tested_on_every_system() -> N
     assert python["python-version"] == WITHOUT_GIL
 
 
+def test_releases_are_published_with_attestations() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"].values()
+    steps = [step for job in jobs for step in job["steps"] if "gh-action-pypi-publish" in step.get("uses", "")]
+    assert steps and all(step["with"]["attestations"] is True for step in steps)
+
+
 def test_nothing_of_development_is_published_as_an_extra() -> None:
     assert not set(PROJECT["project"]["optional-dependencies"]) & set(PROJECT["dependency-groups"])

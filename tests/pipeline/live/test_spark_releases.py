@@ -35,9 +35,10 @@ LOCK = ROOT / "requirements-dev.lock"
 
 @contextmanager
 def constraints(folder: Path) -> Iterator[Path]:
-    """The lock without the lines that choose a Spark, as a file."""
+    """The versions of the lock without that of Spark, as a file. With hashes pip would ask for one of Spark, too."""
     file = folder / "constraints.txt"
-    kept = [line for line in LOCK.read_text().splitlines() if not line.startswith("pyspark==")]
+    pins = re.findall(r"^(?!pyspark==)[a-z0-9][^\\\n]*", LOCK.read_text(), re.MULTILINE)
+    kept = [pin.strip() for pin in pins]
     file.write_text("\n".join(kept))
     yield file
     file.unlink()
