@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from kipwire.release import showed_release
 from kipwire.tools.extras import run_with_extra
 
 
 def main() -> None:
     """Run the command line. Exit status: 0 success, 1 an error, 2 the command cannot run."""
-    run_with_extra("kipspark", "spark", "kipspark.commands")
+    if not showed_release("kipspark"):
+        run_with_extra("kipspark", "spark", "kipspark.commands")

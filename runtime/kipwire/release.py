@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from platform import python_implementation, python_version
 
 from kipwire import KAFKA_VERSION, __version__, native
@@ -12,3 +13,11 @@ def release_line(program: str) -> str:
     kernel = "kernel in use" if native.in_use else f"kernel not in use: {native.reason}"
     python = f"{python_implementation()} {python_version()}"
     return f"{program} {__version__} ({kernel}; {python}; protocol of Kafka {KAFKA_VERSION})"
+
+
+def showed_release(program: str) -> bool:
+    """Show the release if `--version` is all that a command line asks for, which needs no extra; whether it is."""
+    if sys.argv[1:] != ["--version"]:
+        return False
+    sys.stdout.write(f"{release_line(program)}\n")
+    return True

@@ -133,7 +133,9 @@ def _header_layouts(headers: object, path: str) -> Iterator[RecordHeader]:
         raise _wrong(path, f"must be pairs of a key and a value, not {type(headers).__name__}")
     for number, pair in enumerate(headers):
         try:
-            key, value = () if isinstance(pair, str | bytes) else pair
+            if isinstance(pair, str | bytes):
+                raise TypeError
+            key, value = pair
         except (TypeError, ValueError):
             raise _wrong(f"{path}[{number}]", f"must be a pair of a key and a value, not {shown(pair)}") from None
         try:

@@ -51,15 +51,7 @@ def explained(what: str, extra: str, error: ImportError) -> MissingExtraError | 
 
 
 def run_with_extra(program: str, extra: str, module: str) -> None:
-    """Run `main` of a module; if a library is missing, say in one line what installs it, and exit with 2.
-
-    `--version` alone needs none: it is asked for where something is missing.
-    """
-    if sys.argv[1:] == ["--version"]:
-        from kipwire.release import release_line
-
-        sys.stdout.write(f"{release_line(program)}\n")
-        return
+    """Run `main` of a module; if a library is missing, say in one line what installs it, and exit with 2."""
     try:
         import_module(module).main()
     except ImportError as error:

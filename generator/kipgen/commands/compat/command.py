@@ -149,14 +149,14 @@ def _write_sarif(target: str, findings: list[Finding]) -> None:
 
 
 def _print_text(findings: list[Finding], messages: int, severities: Sequence[Severity], chosen: Format) -> None:
-    from kipgen.commands.compat.text import annotations, counts, text_lines
+    from kipgen.commands.compat.text import annotation_lines, counts, text_lines
 
     if chosen is Format.GITHUB:
-        for annotation in annotations(findings):
-            print_out(annotation)
+        for line in annotation_lines(findings):
+            print_out(line)
     else:
-        for line in text_lines(findings):
-            print_out(*line)
+        for parts in text_lines(findings):
+            print_out(*parts)
     numbers = ", ".join(f"{number} {severity}" for severity, number in counts(findings, severities).items())
     allowed = sum(finding.allowed is not None for finding in findings)
     print_out(f"{counted(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")

@@ -93,11 +93,11 @@ def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
     for entry in listing.split(b"\0")[:-1]:
         head, _, name = entry.partition(b"\t")
         mode, _, blob, size = head.decode().split()
-        path = name.decode(errors="surrogateescape")
-        if mode in _FILE_MODES and is_spec_file(path) and not is_enum_file(path):
+        shown = name.decode(errors="surrogateescape")
+        if mode in _FILE_MODES and is_spec_file(shown) and not is_enum_file(shown):
             if int(size) > MAX_BYTES:
                 raise GitError(f"{name.decode(errors='replace')} has more than {MAX_BYTES} bytes in {commit.name}")
-            blobs[path] = blob
+            blobs[shown] = blob
     return blobs
 
 

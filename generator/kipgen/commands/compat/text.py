@@ -42,7 +42,7 @@ def text_lines(findings: Sequence[Finding]) -> Iterator[Line]:
             yield ()
 
 
-def annotations(findings: Sequence[Finding]) -> Iterator[str]:
+def annotation_lines(findings: Sequence[Finding]) -> Iterator[str]:
     """The findings that are not allowed as commands of GitHub's Actions, the worst first."""
     for severity in SEVERITIES:
         for finding in findings:

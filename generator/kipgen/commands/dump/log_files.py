@@ -21,8 +21,8 @@ from kipwire.records.names import (
 )
 from kipwire.tools.folders import files_below
 
-_HEAD = Struct(">qi4xB")
-"""Of a batch of each format: the offset and the size, what differs, and the number of the format."""
+_HEAD = Struct(">8xi4xB")
+"""Of a batch of each format: its size after the offset, and after what differs the number of the format."""
 _NEWEST_MAGIC = 2
 
 RAW = "none"
@@ -92,8 +92,8 @@ def _begins_as_a_log(path: Path) -> bool:
         head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
         return not head.strip(b"\0")
-    _, size, magic = _HEAD.unpack(head)
-    return size > 0 and magic <= _NEWEST_MAGIC
+    size, magic = _HEAD.unpack(head)
+    return bool(size > 0 and magic <= _NEWEST_MAGIC)
 
 
 def within(files: Iterable[LogFile], bounds: Bounds) -> Iterator[LogFile]:
