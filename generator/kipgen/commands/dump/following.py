@@ -65,7 +65,7 @@ def _catch_up(dump: LogDump, log: _Followed, decode_as: str | None) -> bool:
         before, now = log.shown.get(following), following.stat()
         is_same = before is not None and before.st_ino == now.st_ino and before.st_size <= now.st_size
         if before is not None and is_same and not was_gone:
-            log.position = rest_of(following, 0, before.st_size).position
+            log.position = _end_of_batches(following, before.st_size)
         else:
             _whole(dump, log, now)
     except _GONE:
@@ -85,8 +85,7 @@ def _added(dump: LogDump, log: _Followed) -> None:
     log.shown[log.file.path] = now
     if now.st_size < log.position:
         _say(log, f"was cut from {log.position} to {now.st_size} bytes")
-        with log.file.path.open("rb") as file:
-            log.position = max((head.end for head in batch_heads(file, 0, now.st_size)), default=0)
+        log.position = _end_of_batches(log.file.path, now.st_size)
     elif now.st_size > log.position:
         log.position = dump.part(log.file, log.position)
 
@@ -95,6 +94,12 @@ def _whole(dump: LogDump, log: _Followed, now: os.stat_result) -> None:
     log.position = 0
     log.shown[log.file.path] = now
     log.position = dump.whole(log.file)
+
+
+def _end_of_batches(path: Path, size: int) -> int:
+    """Find where the last whole batch ends among the first `size` bytes of a segment."""
+    with path.open("rb") as file:
+        return max((head.end for head in batch_heads(file, 0, size)), default=0)
 
 
 def _left(log: _Followed) -> Path | None:
