@@ -6,7 +6,7 @@ import inspect
 from asyncio import sleep
 
 import kafka_messages
-from kafka_messages.enums import ApiKey, ErrorCode
+from kafka_messages.enums import ApiKey
 from kipwire import Message, build
 from kipwire.connection import Request, versions_answer
 from kipwire.testing.broker.apis import APIS
@@ -59,18 +59,12 @@ async def _handled(node: Node, request: Request, api: Api) -> Values:
 
 
 def _unserved(node: Node, request: Request) -> Message:
-    """The answer to a request that is not served: UNSUPPORTED_VERSION, if its response has a place for it.
+    """The answer to a request that ApiVersions does not name; there is one to ApiVersions alone (KIP-511).
 
     Raises:
-        NoAnswer: it has none, or nobody knows the request.
+        NoAnswer: Kafka closes the connection, too, since it cannot know what the request says.
     """
     if request.api_key == ApiKey.API_VERSIONS:
         return versions_answer(_REGISTRY, request.api_version, node.served)
-    if not request.is_known:
-        raise NoAnswer
-    response = _REGISTRY.response(request.api_key, request.api_version)
-    if request.api_key in APIS:
-        return build(response, APIS[request.api_key].refuse(request.body, ErrorCode.UNSUPPORTED_VERSION))
-    if not any(field.name == "error_code" for field in response.ATTRIBUTES):
-        raise NoAnswer
-    return build(response, {"error_code": ErrorCode.UNSUPPORTED_VERSION})
+    what = f"{ApiKey.text(request.api_key)} in version {request.api_version}"
+    raise NoAnswer(f"the fake broker does not serve {what}; ApiVersions says what it serves")

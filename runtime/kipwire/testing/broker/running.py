@@ -69,7 +69,16 @@ def start_thread(server: Server) -> Running:
         OSError: it cannot listen there.
     """
     started: Future[Running] = Future()
-    thread = threading.Thread(target=lambda: asyncio.run(_serve(server, started)), name="fake broker", daemon=True)
+
+    def run() -> None:
+        try:
+            asyncio.run(_serve(server, started))
+        except OSError as error:
+            if started.done():
+                raise
+            started.set_exception(error)  # there is no descriptor for an event loop
+
+    thread = threading.Thread(target=run, name="fake broker", daemon=True)
     thread.start()
     try:
         return started.result()

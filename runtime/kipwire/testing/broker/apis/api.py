@@ -14,7 +14,10 @@ Values = dict[str, Any]
 
 
 class NoAnswer(Exception):
-    """The broker closes the connection instead of answering, as Kafka does if a Produce with `acks` of 0 fails."""
+    """The broker closes the connection instead of answering, as Kafka does if a Produce with `acks` of 0 fails.
+
+    Its text says why, for the log; it is empty if the test or the client has asked for it.
+    """
 
 
 class Api(NamedTuple):

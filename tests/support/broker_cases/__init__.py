@@ -1,0 +1,49 @@
+"""Requests out of the ordinary, of which Kafka and the fake broker are asked the same.
+
+* `talking`: sends them and keeps what is compared of the answers.
+* `topics`, `producing`, `fetching`, `groups`, `transactions`: the cases, as functions of a `Talk`.
+* `recorded`: Kafka's answers, kept in `tests/data`, and the differences that are accepted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.broker_cases import fetching, groups, producing, topics, transactions
+from tests.support.broker_cases.talking import Talk
+
+PARTS = (
+    topics.cluster,
+    topics.create,
+    topics.extend_and_delete,
+    topics.describe,
+    producing.batches,
+    producing.idempotent,
+    producing.damaged,
+    fetching.fetch,
+    fetching.offsets,
+    groups.members,
+    groups.offsets,
+    groups.ends,
+    transactions.transaction,
+    transactions.fencing,
+    topics.removed,
+)
+"""All cases, in an order in which each finds what those before it have left."""
+
+
+def answers_of(host: str, port: int, name: str) -> dict[str, Any]:
+    """What is compared of a broker's answer to each case, by the name of the case.
+
+    Args:
+        host: where it listens.
+        port: where it listens.
+        name: what the names of topics, groups and transactional ids begin with; the broker has none like it.
+    """
+    talk = Talk(host, port, name)
+    try:
+        for part in PARTS:
+            part(talk)
+    finally:
+        talk.close()
+    return talk.answers

@@ -1,0 +1,72 @@
+"""Cases of records that consumers ask for, and of offsets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_messages.enums import ApiKey
+from tests.support.broker_cases.producing import batch, produce
+from tests.support.broker_cases.talking import Talk
+from tests.support.broker_cases.topics import UNKNOWN_ID
+
+_ENOUGH = 10**6
+
+
+def fetch(talk: Talk) -> None:
+    """Records are fetched, or not."""
+
+    def ask(case: str, *, topic: str = "", offset: int = 0, version: int = 11, **values: Any) -> None:
+        of_partition = {name: values.pop(name) for name in ("current_leader_epoch", "partition") if name in values}
+        most = values.pop("partition_max_bytes", _ENOUGH)
+        partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": most, **of_partition}
+        topics = [{"topic": topic or f"{talk.name}-t", "topic_id": UNKNOWN_ID, "partitions": [partition]}]
+        usual = {"replica_id": -1, "max_wait_ms": 100, "min_bytes": 0, "max_bytes": _ENOUGH, "topics": topics}
+        talk.ask(case, ApiKey.FETCH, version, **{**usual, **values})
+
+    ask("fetch")
+    ask("fetch beyond", offset=9999)
+    ask("fetch negative", offset=-1)
+    ask("fetch unknown topic", topic=f"{talk.name}none")
+    ask("fetch unknown partition", partition=7)
+    ask("fetch epoch 9", current_leader_epoch=9)
+    ask("fetch session -1 epoch -1 (kafka-go)", session_id=-1, session_epoch=-1)
+    sessions = ((77, 0), (77, 1), (77, -1), (77, -2), (0, -1), (0, 5), (-1, 0), (-1, 3), (0, -3))
+    for session_id, epoch in sessions:
+        ask(f"fetch session {session_id} epoch {epoch}", session_id=session_id, session_epoch=epoch)
+    ask("fetch session of no topics", session_id=77, session_epoch=0, topics=[])
+    ask("fetch max 0 bytes", partition_max_bytes=0)
+    ask("fetch max 0 bytes of all", max_bytes=0)
+    ask("fetch unknown id", version=13)
+    produce(talk, "produce zstd for a fetch", batch(compression="zstd"), index=1)
+    for version in (4, 9, 10):
+        ask(f"fetch zstd in v{version}", version=version, partition=1)
+
+
+def offsets(talk: Talk) -> None:
+    """Offsets are found by timestamp and by epoch, or not."""
+    name = talk.name
+
+    def ask(case: str, version: int, *timestamps: int, topic: str = "", **values: Any) -> None:
+        partitions = [{"partition_index": 0, "timestamp": one, **values} for one in timestamps]
+        topics = [{"name": topic or f"{name}-t", "partitions": partitions}]
+        talk.ask(case, ApiKey.LIST_OFFSETS, version, replica_id=-1, timeout_ms=100, topics=topics)
+
+    for at in (-1, -2, -3, -4, -5, -6, -7, 0, 1_700_000_000_001, 9 * 10**12):
+        ask(f"list offsets {at}", 9 if at > -6 else 11, at)
+    for version, at in ((1, -3), (6, -3), (7, -4), (8, -5), (10, -6), (1, -7)):
+        ask(f"list offsets {at} in v{version}", version, at)
+    ask("list offsets unknown", 5, -1, topic=f"{name}none")
+    ask("list offsets unknown -7", 11, -7, topic=f"{name}none")
+    ask("list offsets twice", 9, -1, -2)
+    ask("list offsets epoch 9", 9, -1, current_leader_epoch=9)
+    ask("list offsets v1 -1", 1, -1)
+
+    def end_of(case: str, epoch: int, topic: str = "", **values: Any) -> None:
+        topics = [{"topic": topic or f"{name}-t", "partitions": [{"partition": 0, "leader_epoch": epoch, **values}]}]
+        talk.ask(case, ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, replica_id=-1, topics=topics)
+
+    end_of("epoch end 0", 0)
+    end_of("epoch end 5", 5)
+    end_of("epoch end -1", -1)
+    end_of("epoch end unknown topic", 0, f"{name}none")
+    end_of("epoch end epoch 9", 0, current_leader_epoch=9)
