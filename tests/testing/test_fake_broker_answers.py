@@ -168,7 +168,8 @@ def test_topics_are_created_extended_described_and_deleted() -> None:
     made = node()
     configs = [{"name": "retention.ms", "value": "5"}, {"name": "flush.ms", "value": "6"}]
     new = {"name": "new", "num_partitions": -1, "replication_factor": 3, "configs": configs}
-    asked = {"topics": [new, {"name": TOPIC, "num_partitions": 1}, {"name": "zero", "num_partitions": 0}]}
+    zero = {"name": "zero", "replication_factor": 1, "num_partitions": 0}
+    asked = {"topics": [new, {"name": TOPIC, "num_partitions": 1}, zero]}
     checked = ask_newest(made, ApiKey.CREATE_TOPICS, {**asked, "validate_only": True})
     errors = [0, ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.INVALID_PARTITIONS]
     assert ([one.error_code for one in checked.topics], list(made.topics.by_name)) == (errors, [TOPIC])
@@ -180,7 +181,7 @@ def test_topics_are_created_extended_described_and_deleted() -> None:
     body = ask_newest(made, ApiKey.DESCRIBE_CONFIGS, {"resources": [described, unknown]})
     assert [(one.name, one.value) for one in body.results[0].configs] == [("flush.ms", "6")]
     assert body.results[1].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    more = [{"name": "new", "count": 4}, {"name": TOPIC, "count": 2}]
+    more = [{"name": name, "count": count, "assignments": None} for name, count in (("new", 4), (TOPIC, 2))]
     body = ask_newest(made, ApiKey.CREATE_PARTITIONS, {"topics": more})
     assert [one.error_code for one in body.results] == [0, ErrorCode.INVALID_PARTITIONS]
     assert len(made.topics.named("new").partitions) == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -133,3 +134,34 @@ def test_a_consumer_gets_over_an_error(broker: FakeBroker, client: Client, api: 
     broker.fail(api, error)
     assert client.read(broker.bootstrap_servers, TOPIC, 1, "g") == [b"v"]
     assert len(broker.requests(api)) >= 2
+
+
+def test_a_fenced_producer_cannot_add_to_what_its_successor_commits(broker: FakeBroker) -> None:
+    from confluent_kafka import KafkaException, Producer
+
+    sent: list[tuple[bytes, bool]] = []
+
+    def producer() -> Producer:
+        settings = {"transactional.id": "payments", "linger.ms": 0, "log_level": 0}
+        return Producer({"bootstrap.servers": broker.bootstrap_servers, **settings})
+
+    def send(by: Producer, value: bytes) -> None:
+        by.produce(TOPIC, value, partition=0, on_delivery=lambda error, _: sent.append((value, error is None)))
+
+    first, second = producer(), producer()
+    first.init_transactions(TIMEOUT)
+    first.begin_transaction()
+    send(first, b"aborted")
+    first.flush(TIMEOUT)
+    second.init_transactions(TIMEOUT)
+    send(first, b"late")
+    with suppress(KafkaException, SystemError):  # the callback's list.append, while the client has a fatal error
+        first.flush(TIMEOUT)
+    second.begin_transaction()
+    send(second, b"kept")
+    second.commit_transaction(TIMEOUT)
+    with pytest.raises(KafkaException, match=r"(?i)fenced|epoch"):
+        first.commit_transaction(TIMEOUT)
+    assert sent == [(b"aborted", True), (b"late", False), (b"kept", True)]
+    assert [record.value for record in broker.records(TOPIC, 0, committed=True)] == [b"kept"]
+    assert in_broker(broker) == [b"aborted", b"kept"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import logging
 import socket
@@ -232,8 +233,7 @@ def test_fewer_versions_are_served_where_a_test_says_so() -> None:
         assert [(row.api_key, row.min_version, row.max_version) for row in refused.api_keys] == [(18, 0, 2)]
         found = {row.api_key: row.max_version for row in connection.ask(ApiKey.API_VERSIONS, 2).api_keys}
         assert found[ApiKey.PRODUCE] == 7 and ApiKey.INIT_PRODUCER_ID not in found
-        body = connection.ask(ApiKey.INIT_PRODUCER_ID, 0, transactional_id=None)
-        assert body.error_code == ErrorCode.UNSUPPORTED_VERSION
+        assert connection.ask(ApiKey.INIT_PRODUCER_ID, 0, transactional_id=None) is None
 
 
 def test_faults_happen_as_often_as_they_are_asked_for_and_to_whom() -> None:
@@ -326,3 +326,61 @@ def test_an_error_of_the_fake_broker_itself_is_raised_at_the_end(
     with pytest.raises(ZeroDivisionError), FakeBroker() as broker, Connection(broker) as connection:
         connection.ask(ApiKey.HEARTBEAT, 4, **HEARTBEAT)
         _ = 1 / 0  # the test's own error comes through
+
+
+def test_it_stops_while_a_client_does_not_read() -> None:
+    with FakeBroker([f"topic-{number}" for number in range(300)], default_partitions=20) as broker:
+        client = Connection(broker)
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        for _ in range(200):
+            client.send(ApiKey.METADATA, 12, topics=None)
+        broker.wait_until(lambda: len(broker.requests(ApiKey.METADATA)) > 5)  # the answers fill what the sockets hold
+    client.socket.close()
+
+
+def test_want_of_descriptors_is_raised_at_the_end_and_others_are_answered(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused: list[bool] = []
+    accept = asyncio.SelectorEventLoop.sock_accept
+
+    async def sock_accept(loop: Any, listener: socket.socket) -> Any:
+        if not refused:
+            refused.append(True)
+            raise OSError(errno.EMFILE, "Too many open files")
+        return await accept(loop, listener)
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "sock_accept", sock_accept)
+    broker = FakeBroker()
+    broker.start()
+    with Connection(broker) as connection:
+        assert connection.ask(ApiKey.HEARTBEAT, 4, **HEARTBEAT).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    with pytest.raises(OSError, match="the fake broker cannot accept a connection: Too many open files"):
+        broker.stop()
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    with broker:  # at the same port
+        assert refused == [True]
+
+
+def test_it_stops_while_it_has_no_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def sock_accept(loop: Any, listener: socket.socket) -> Any:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    broker = FakeBroker()
+    with monkeypatch.context() as patched:
+        patched.setattr(asyncio.SelectorEventLoop, "sock_accept", sock_accept)
+        broker.start()
+        with pytest.raises(OSError, match="cannot accept a connection"):
+            broker.stop()
+    with broker, Connection(broker) as connection:
+        assert connection.ask(ApiKey.HEARTBEAT, 4, **HEARTBEAT).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_start_without_descriptors_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_loop(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(asyncio, "new_event_loop", no_loop)
+    monkeypatch.setattr("asyncio.runners.events.new_event_loop", no_loop)
+    with pytest.raises(OSError, match="Too many open files"):
+        FakeBroker().start()

@@ -116,6 +116,18 @@ def test_a_newer_producer_fences_the_one_before_it() -> None:
     assert log.append(sent(b"b", sequence=0, epoch=2)) == 1
 
 
+def test_a_marker_with_a_raised_epoch_fences_the_producer_before_it() -> None:
+    log = Log()
+    log.append(sent(b"a", sequence=0, is_transactional=True))
+    marker = batch(b"marker", is_control=True, is_transactional=True, producer_id=7, producer_epoch=1)
+    log.append_marker(marker, 7, 1, is_commit=False)
+    for is_transactional in (True, False):
+        late = sent(b"late", sequence=1, is_transactional=is_transactional)
+        assert refused(log, late) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert refused(log, sent(b"b", sequence=1, epoch=1)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.append(sent(b"b", sequence=0, epoch=1)) == 2
+
+
 def test_a_refused_batch_changes_nothing() -> None:
     log = Log()
     log.append(sent(b"a", sequence=0, epoch=1))
@@ -142,9 +154,9 @@ def test_open_and_aborted_transactions_are_left_out_of_what_is_committed() -> No
     log.append(batch(b"between"))
     assert log.last_stable_offset == 1
     assert [record.value for record in log.records(is_committed=True)] == [b"plain"]
-    log.append_marker(marker, 7, is_commit=False)
+    log.append_marker(marker, 7, 0, is_commit=False)
     log.append(sent(b"committed", sequence=1, is_transactional=True))
-    log.append_marker(marker, 7, is_commit=True)
+    log.append_marker(marker, 7, 0, is_commit=True)
     assert log.last_stable_offset == log.end_offset == 6
     assert [record.value for record in log.records(is_committed=True)] == [b"plain", b"between", b"committed"]
     assert [record.value for record in log.records(is_committed=False)] == [

@@ -49,10 +49,19 @@ class Producer:
         return error_codes(ask_newest(self.to, ApiKey.ADD_PARTITIONS_TO_TXN, values))
 
     def send(self, value: bytes) -> None:
-        fields = {"producer_id": self.names["producer_id"], "producer_epoch": self.names["producer_epoch"]}
-        data = batch(value, base_sequence=self.sequence, is_transactional=True, **fields)
-        assert produce(self.to, data).error_code == 0
+        assert self.produced(self.batch(value, self.sequence)) == 0
         self.sequence += 1
+
+    def produced(self, data: bytes, version: int = 11) -> int:
+        """The error code of a batch in a version of Produce that adds no partition by itself."""
+        topic = {"name": TOPIC, "partition_data": [{"index": 0, "records": data}]}
+        values = {"transactional_id": TRANSACTIONAL_ID, "acks": -1, "timeout_ms": 1, "topic_data": [topic]}
+        (found,) = error_codes(ask(self.to, request(ApiKey.PRODUCE, version, values)))
+        return found
+
+    def batch(self, value: bytes, sequence: int) -> bytes:
+        numbers = {name: self.names[name] for name in ("producer_id", "producer_epoch")}
+        return batch(value, base_sequence=sequence, is_transactional=True, **numbers)
 
 
 def test_a_transaction_is_committed_with_its_offsets_and_another_is_aborted() -> None:
@@ -99,12 +108,31 @@ def test_a_producer_that_begins_again_aborts_and_fences_the_one_before_it() -> N
     producer.add(0)
     producer.send(b"open")
     again = Producer(made)
-    assert again.names == {**producer.names, "producer_epoch": 1}
+    assert again.names == {**producer.names, "producer_epoch": 2}  # 1 is that of the marker, as in Kafka
     assert [record.value for record in made.topics.named(TOPIC).partition(0).records(is_committed=True)][3:] == []
     assert producer.add(0) == [ErrorCode.PRODUCER_FENCED]
     ended = request(ApiKey.END_TXN, 1, {**producer.names, "committed": True})
     assert error_codes(ask(made, ended)) == [ErrorCode.INVALID_PRODUCER_EPOCH]
     assert again.ask(ApiKey.END_TXN, committed=True, producer_id=5) == [ErrorCode.INVALID_PRODUCER_ID_MAPPING]
+
+
+def test_records_of_a_fenced_producer_are_never_committed() -> None:
+    made = node()
+    producer = Producer(made)
+    producer.add(0)
+    producer.send(b"open")
+    again = Producer(made)
+    log = made.topics.named(TOPIC).partition(0)
+    assert log.stored[-1].batch.producer_epoch == 1  # the marker's, which is above the producer's
+    late = producer.batch(b"late", 1)
+    for version in (3, 11, 12):
+        assert producer.produced(late, version) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert again.add(0) == [0]
+    assert producer.produced(late) == ErrorCode.INVALID_PRODUCER_EPOCH
+    again.send(b"kept")
+    assert again.ask(ApiKey.END_TXN, committed=True) == [0]
+    assert [record.value for record in log.records(is_committed=False)][3:] == [b"open", b"kept"]
+    assert [record.value for record in log.records(is_committed=True)][3:] == [b"kept"]
 
 
 def test_partitions_that_do_not_exist_are_not_made_part_of_a_transaction() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire.testing.broker.apis import SERVED
+from kipwire.testing.broker.apis.api import NoAnswer
 from kipwire.testing.broker.faults import Fail
 from tests.support.subjects.fake_broker_requests import (
     ALONE,
@@ -55,7 +56,7 @@ def ready_for(api: ApiKey) -> tuple[Any, dict[str, Any]]:
     if api in NEEDS_A_TRANSACTION:
         begun = ask_newest(made, ApiKey.INIT_PRODUCER_ID, examples(made)[ApiKey.INIT_PRODUCER_ID])
         producer = {"transactional_id": TRANSACTIONAL_ID, "producer_id": begun.producer_id, "producer_epoch": 0}
-        if api == ApiKey.END_TXN:
+        if api in (ApiKey.END_TXN, ApiKey.TXN_OFFSET_COMMIT):
             ask_newest(made, ApiKey.ADD_OFFSETS_TO_TXN, {**producer, "group_id": GROUP})
     if api in (ApiKey.DESCRIBE_GROUPS, ApiKey.DELETE_GROUPS, ApiKey.OFFSET_FETCH, ApiKey.LIST_GROUPS):
         ask_newest(made, ApiKey.OFFSET_COMMIT, examples(made)[ApiKey.OFFSET_COMMIT])
@@ -103,14 +104,13 @@ def test_what_is_advertised_is_what_is_served(version: int) -> None:
     assert {row.api_key: range(row.min_version, row.max_version + 1) for row in found.api_keys} == SERVED
 
 
-def test_an_api_that_is_not_served_is_refused() -> None:
-    body = ask(node(), request(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, {"group_id": GROUP}))
-    assert body.error_code == ErrorCode.UNSUPPORTED_VERSION
-
-
-def test_a_version_that_is_not_served_is_refused_for_each_partition() -> None:
+@pytest.mark.parametrize("acks", [0, 1])
+def test_what_is_not_served_closes_the_connection_as_in_kafka(acks: int) -> None:
     made = node()
     made.served[ApiKey.PRODUCE] = range(3, 8)
-    body = ask(made, request(ApiKey.PRODUCE, 9, examples(made)[ApiKey.PRODUCE]))
-    assert error_codes(body) == [ErrorCode.UNSUPPORTED_VERSION]
+    values = {**examples(made)[ApiKey.PRODUCE], "acks": acks}
+    asked = [request(ApiKey.PRODUCE, version, values) for version in (2, 9)]
+    for one in (*asked, request(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, {"group_id": GROUP})):
+        with pytest.raises(NoAnswer, match=f"does not serve {one.api_key} .* in version {one.api_version};"):
+            ask(made, one)
     assert made.topics.named(TOPIC).partition(1).end_offset == 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Any
 
 from kafka_messages.enums import ApiKey
 from kipwire.codec.checksums import crc32c
 from kipwire.records import Record, write_batch, write_message_set
-from tests.support.broker_cases.talking import Talk
-from tests.support.broker_cases.topics import UNKNOWN_ID
+from kipwire.records.compression import compress
+from tests.support.broker_cases.talking import STILL, Talk
+from tests.support.broker_cases.topics import UNKNOWN_ID, new
 
 TIME = 1_700_000_000_000
 _FUTURE = 9_000_000_000_000
@@ -26,11 +26,15 @@ def batch(number: int = 1, **values: Any) -> bytes:
 
 def produce(talk: Talk, case: str, records: bytes | None, *, version: int = 9, acks: int = -1, **values: Any) -> None:
     """Produce to a partition of the topic of all cases, or to another."""
-    partition = {"index": values.pop("index", 0), "records": records}
+    partition, left_out = {"index": values.pop("index", 0), "records": records}, values.pop("left_out", ())
     topic = {"name": f"{talk.name}-t", "partition_data": [partition], **values}
-    transactional_id = values.get("transactional_id")
-    asked = {"transactional_id": transactional_id, "acks": acks, "timeout_ms": 3000, "topic_data": [topic]}
-    talk.ask(case, ApiKey.PRODUCE, version, **asked)
+    asked = {
+        "transactional_id": values.get("transactional_id"),
+        "acks": acks,
+        "timeout_ms": 3000,
+        "topic_data": [topic],
+    }
+    talk.ask(case, ApiKey.PRODUCE, version, left_out=left_out, **asked)
 
 
 def batches(talk: Talk) -> None:
@@ -105,11 +109,12 @@ def idempotent(talk: Talk) -> None:
 
 def damaged(talk: Talk) -> None:
     """Batches whose checksum is right, and whose content is not."""
-    numbers = count()
+    name = f"{talk.name}-d"  # since Kafka stores some of them
+    talk.ask("create for damaged batches", ApiKey.CREATE_TOPICS, 5, timeout_ms=5000, topics=[new(name)])
+    talk.ask("metadata for damaged batches", ApiKey.METADATA, 12, STILL, topics=[{"name": name}])
 
     def ask(case: str, records: bytes, **values: Any) -> None:
-        next(numbers)
-        produce(talk, f"damaged {case}", records, **values)
+        produce(talk, f"damaged {case}", records, name=name, left_out=("base_offset",), **values)
 
     good = batch(2)
     ask("last offset", _changed(good, _LAST_OFFSET_DELTA, b"\0\0\0\5"))
@@ -148,17 +153,15 @@ def damaged(talk: Talk) -> None:
         "null header key": "10 00 00 00 01 00 02 01 00",
         "size beyond": "20 00 00 00 01 04 76 30 00",
     }
-    for name, text in wrong.items():
+    for label, text in wrong.items():
         for codec in ("none", "gzip"):
-            ask(f"record {name} {codec}", _with_record(bytes.fromhex(text), codec))
+            ask(f"record {label} {codec}", _with_record(bytes.fromhex(text), codec))
     ask("surplus after the records", _with_record(record + b"\0", "none"))
     ask("surplus after the records gzip", _with_record(record + b"\0", "gzip"))
 
 
 def _with_record(section: bytes, codec: Any) -> bytes:
     """A batch of one record that has these bytes."""
-    from kipwire.records.compression import compress
-
     made = batch(1, compression=codec)
     made = made[:_RECORDS] + compress(codec, section)
     made = made[:8] + (len(made) - 12).to_bytes(4, "big") + made[12:]

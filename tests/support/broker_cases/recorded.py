@@ -9,9 +9,37 @@ import json
 from typing import Any
 from uuid import uuid4
 
+from kipwire.testing import FakeBroker
 from tests.support.broker_cases import answers_of
 from tests.support.live import real_broker
 from tests.support.places import ROOT
+
+ACCEPTED = {
+    "There are no internal topics": ("create name '__consum'",),
+    "any replication factor above 0 is accepted": ("create partitions 1 replication 9",),
+    "Values of topic settings are checked by their types alone": (
+        "create config cleanup.policy=keep",
+        "create config min.insync.replicas=0",
+    ),
+    "Records that `kipwire.records` cannot read are refused": (
+        "damaged record size gzip",
+        "damaged record smaller size gzip",
+        "damaged record negative size gzip",
+        "damaged record size beyond gzip",
+        "damaged record key size none",
+        "damaged record key size gzip",
+    ),
+    "Requests that Kafka fails at are answered": (
+        "produce null records",
+        "metadata neither in v12",
+        "damaged unknown codec 5",
+        "damaged unknown codec 7",
+    ),
+    "A partition that ListOffsets names twice is answered twice": ("list offsets twice",),
+    "any session timeout above 0 is accepted": ("join session 1", "join session 10^8"),
+    "A request of another API closes the connection": ("DELETE_RECORDS v2",),
+}
+"""The cases that the fake broker answers otherwise, by the words of docs/testing.md that give the reason."""
 
 FILE = ROOT / "tests" / "data" / "kafka_answers.json"
 
@@ -20,6 +48,18 @@ def read() -> dict[str, Any]:
     """Kafka's answers, by the name of the case."""
     answers: dict[str, Any] = json.loads(FILE.read_text())["answers"]
     return answers
+
+
+def fake_answers() -> dict[str, Any]:
+    """The answers of a fake broker that creates topics with as many partitions as the broker of `make broker`."""
+    with FakeBroker(default_partitions=3) as broker:
+        answers: dict[str, Any] = json.loads(json.dumps(answers_of(broker.host, broker.port, "cases")))
+    return answers
+
+
+def differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """The cases with different answers, in their order."""
+    return [case for case in one if one[case] != other.get(case)] + [case for case in other if case not in one]
 
 
 def kafka_answers() -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Callable
 from time import monotonic, sleep
 from typing import Any
 
@@ -57,7 +58,17 @@ class Talk:
             self._socket.close()
             self._socket = None
 
-    def ask(self, case: str, api: ApiKey, version: int, retried: frozenset[ErrorCode] = NOT_YET, **values: Any) -> Any:
+    def ask(
+        self,
+        case: str,
+        api: ApiKey,
+        version: int,
+        retried: frozenset[ErrorCode] = NOT_YET,
+        *,
+        left_out: tuple[str, ...] = (),
+        until: Callable[[Any], bool] = lambda found: True,
+        **values: Any,
+    ) -> Any:
         """The response; None if there is none. Asked again while Kafka is not ready.
 
         Args:
@@ -65,14 +76,17 @@ class Talk:
             api: such as `ApiKey.PRODUCE`.
             version: of the request.
             retried: error codes that are expected to go away.
+            left_out: values of the answer that are not compared.
+            until: whether the response is whole; Kafka may give a part at first.
             values: of the request; those that its version does not have are left out.
         """
         assert case not in self.answers, case
-        until = monotonic() + _SECONDS_TO_BE_READY
+        latest = monotonic() + _SECONDS_TO_BE_READY
         while True:
             found = self._once(request(api, version, values).body)
-            shown = found if isinstance(found, str) else compared(found)
-            if not any(f'"{one.name}"' in json.dumps(shown) for one in retried) or monotonic() > until:
+            shown = found if isinstance(found, str) else compared(found, left_out)
+            is_ready = not any(f'"{one.name}"' in json.dumps(shown) for one in retried)
+            if (is_ready and (isinstance(found, str) or until(found))) or monotonic() > latest:
                 self.answers[case] = shown
                 return None if isinstance(found, str) else found
             sleep(0.1)
@@ -96,7 +110,7 @@ class Talk:
         return CLOSED
 
 
-def compared(struct: Any) -> dict[str, Any]:
+def compared(struct: Any, left_out: tuple[str, ...] = ()) -> dict[str, Any]:
     """What is compared of a message: error codes by name, chosen values, records.
 
     Elements of arrays are sorted, since Kafka answers some in no order.
@@ -106,12 +120,12 @@ def compared(struct: Any) -> dict[str, Any]:
         value = getattr(struct, field.name)
         if field.name in _CODES:
             found[field.name] = ErrorCode.text(value).partition(" ")[2] or str(value)
-        elif field.name in _COMPARED:
-            found[field.name] = value
+        elif field.name in _COMPARED and field.name not in left_out:
+            found[field.name] = value.hex() if isinstance(value, bytes) else value
         elif field.name == "records":
             found[field.name] = _values(value)
         elif field.struct is not None and value is not None:
-            below = [compared(one) for one in (value if field.array else [value])]
+            below = [compared(one, left_out) for one in (value if field.array else [value])]
             if any(below):
                 found[field.name] = sorted(below, key=json.dumps)
     return found

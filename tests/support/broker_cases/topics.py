@@ -50,7 +50,7 @@ def create(talk: Talk) -> None:
     wrong = {"no.such": "1", "retention.ms": "long", "cleanup.policy": "keep", "min.insync.replicas": "0"}
     for at_fault, value in {**wrong, "flush.ms": None}.items():
         label = "create unknown config" if at_fault == "no.such" else f"create config {at_fault}={value}"
-        ask(label, new(f"{name}cf", configs=[{"name": at_fault, "value": value}]))
+        ask(label, new(f"{name}cf{at_fault}", configs=[{"name": at_fault, "value": value}]))
     ask("create config", new(f"{name}cg", configs=[{"name": "retention.ms", "value": " 1000 "}]))
     for count in (9_999, 10_000, 10_001, 2**31 - 1):
         ask(f"create partitions {count}", new(f"{name}many", count), validate_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_messages.enums import ApiKey
+from kipwire.records import read_batches
 from tests.support.broker_cases.producing import batch, produce
 from tests.support.broker_cases.talking import ENDING, NOT_YET, Talk
 
@@ -23,8 +24,7 @@ class _Producer:
         """Ask for numbers, as a producer that has none; those of the answer are kept if there are any."""
         usual = {"transactional_id": self.names["transactional_id"], "transaction_timeout_ms": 10000}
         asked = {**usual, "producer_id": -1, "producer_epoch": -1, **values}
-        found = self._talk.ask(f"tx {case}", ApiKey.INIT_PRODUCER_ID, version, ENDING | NOT_YET, **asked)
-        return found
+        return self._talk.ask(f"tx {case}", ApiKey.INIT_PRODUCER_ID, version, ENDING | NOT_YET, **asked)
 
     def has(self, found: Any) -> None:
         """Take the numbers of an answer."""
@@ -50,7 +50,9 @@ class _Producer:
         partition = {"partition_index": 0, "committed_offset": 7, "committed_metadata": values.pop("metadata", "")}
         topics = [{"name": f"{self._talk.name}-t", "partitions": [partition]}]
         who = {"group_id": group, "generation_id_or_member_epoch": -1, "member_id": "", "topics": topics}
-        self._talk.ask(f"tx {case}", ApiKey.TXN_OFFSET_COMMIT, version, ENDING | NOT_YET, **{**self.names, **who, **values})
+        self._talk.ask(
+            f"tx {case}", ApiKey.TXN_OFFSET_COMMIT, version, ENDING | NOT_YET, **{**self.names, **who, **values}
+        )
 
     def add_group(self, case: str, group: str, version: int = 3, **values: Any) -> None:
         asked = {**self.names, "group_id": group, **values}
@@ -62,10 +64,15 @@ class _Producer:
         self._talk.ask(f"tx {case}", ApiKey.OFFSET_FETCH, 9, **asked)
 
     def read(self, case: str, offset: int) -> None:
+        def is_whole(found: Any) -> bool:
+            (partition,) = found.responses[0].partitions
+            batches = list(read_batches(partition.records or b""))
+            return (batches[-1].last_offset + 1 if batches else offset) == partition.last_stable_offset
+
         partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 10**6}
         topics = [{"topic": f"{self._talk.name}-t", "partitions": [partition]}]
         limits = {"max_wait_ms": 100, "min_bytes": 0, "max_bytes": 10**6, "isolation_level": _READ_COMMITTED}
-        self._talk.ask(f"tx {case}", ApiKey.FETCH, 11, topics=topics, **limits)
+        self._talk.ask(f"tx {case}", ApiKey.FETCH, 11, until=is_whole, topics=topics, **limits)
 
     def end_offset(self, case: str) -> int:
         topics = [{"name": f"{self._talk.name}-t", "partitions": [{"partition_index": 0, "timestamp": -1}]}]
@@ -132,9 +139,10 @@ def transaction(talk: Talk) -> None:
     producer.end("abort", committed=False)
     producer.end("abort again", committed=False)
     producer.end("commit after abort")
-    producer.read("read what is committed", before)
-    producer.send("produce in v12, which adds the partition", 3, version=12)
+    producer.has(producer.begin("init after aborting"))
+    producer.send("produce in v12, which adds the partition", 0, version=12)
     producer.end("commit what v12 has begun")
+    producer.begin("init before reading")  # which waits for the markers
     producer.end_offset("end offset after all")
 
 

@@ -8,18 +8,23 @@ from typing import Any
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import ErrorCode
-from kipwire.records import Record, write_batch
+from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.records.control import end_marker_key
 from kipwire.testing.broker.changes import Changes
 from kipwire.testing.broker.state.groups import Group
+from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID, Topic, Topics
-from kipwire.testing.broker.state.transactions import Producers, Transaction
+from kipwire.testing.broker.state.transactions import Numbers, Producers, Transaction
 
 NODE_ID = 1
 CLUSTER_ID = "kipwire-fake-cluster"
 _VERSION = b"\0\0"
 """Of the values of control records."""
+_FIRST_ABORTABLE, _FIRST_THAT_ADDS = 11, 12
+"""The first version of Produce whose clients know TRANSACTION_ABORTABLE, and the first that adds the partition."""
+_FIRST_ABORTABLE_OFFSETS = 4
+"""The first such version of TxnOffsetCommit."""
 
 
 @dataclass(slots=True)
@@ -51,10 +56,19 @@ class Node:
         """Seconds, of a clock that only goes forward."""
         return time.monotonic()
 
+    @staticmethod
+    def milliseconds() -> int:
+        """Milliseconds since 1970, as records have them."""
+        return time.time_ns() // 1_000_000
+
     @property
     def address(self) -> dict[str, Any]:
         """The node, as responses have it."""
         return {"node_id": NODE_ID, "host": self.host, "port": self.port}
+
+    def partitions_of(self, count: int) -> int:
+        """The number of partitions that a new topic gets; -1 stands for the usual."""
+        return self.settings.default_partitions if count == -1 else count
 
     def topic_of(self, asked: Any) -> Topic:
         """The topic that a struct of a request names or has the id of.
@@ -70,13 +84,7 @@ class Node:
         return self.topics.named(asked.topic if hasattr(asked, "topic") else asked.name)
 
     def group(self, name: str) -> Group:
-        """The group of a name, which it becomes now if there was none.
-
-        Raises:
-            Refused: the name is empty.
-        """
-        if not name:
-            raise Refused(ErrorCode.INVALID_GROUP_ID)
+        """The group of a name, which it becomes now if there was none."""
         return self.groups.setdefault(name, Group(name))
 
     def known_group(self, name: str, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> Group:
@@ -97,16 +105,73 @@ class Node:
         for transaction in self.producers.transactions.values():
             transaction.partitions = {one for one in transaction.partitions if one[0] != topic.name}
 
+    def verify(self, place: TopicPartition, batch: RecordBatch, transactional_id: str | None, version: int) -> None:
+        """Ask the transaction of a producer for what it sends to a partition, until that has records of it.
+
+        Args:
+            place: the partition.
+            batch: of the producer.
+            transactional_id: of the request.
+            version: of the Produce request, which says what becomes of a partition that was not added.
+
+        Raises:
+            Refused: it is not the producer of that transactional id any more, or the partition was not added.
+        """
+        states = self.topics.named(place[0]).partition(place[1]).producers
+        if transactional_id is None or not batch.is_transactional or states.has_open_transaction(batch):
+            return
+        states.note_unverified(batch)
+        transaction = self.producers.verified(transactional_id, Numbers(batch.producer_id, batch.producer_epoch))
+        if transaction.is_ongoing and place in transaction.partitions:
+            return
+        if version >= _FIRST_THAT_ADDS:
+            transaction.add({place})
+        else:
+            raise _not_added("the partition", version >= _FIRST_ABORTABLE)
+
+    def verify_group(self, group: str, transactional_id: str, numbers: Numbers, version: int) -> None:
+        """Ask the transaction of a producer for the offsets that it commits.
+
+        Args:
+            group: whose offsets they are.
+            transactional_id: of the producer.
+            numbers: of the producer.
+            version: of the TxnOffsetCommit request.
+
+        Raises:
+            Refused: as `verify`.
+        """
+        transaction = self.producers.verified(transactional_id, numbers)
+        if not transaction.is_ongoing or group not in transaction.groups:
+            raise _not_added("the group", version >= _FIRST_ABORTABLE_OFFSETS)
+
+    def begin_producer(self, transactional_id: str, expected: Numbers | None) -> Transaction:
+        """The transaction of a producer that begins. Its open one is aborted first, with a raised epoch.
+
+        Raises:
+            Refused: another producer has taken its place.
+        """
+        known = self.producers.to_begin(transactional_id, expected)
+        if known is not None and known.is_ongoing:
+            known.fence()
+            self.end_transaction(known, is_commit=False)
+        return self.producers.begin(transactional_id, expected)
+
     def end_transaction(self, transaction: Transaction, *, is_commit: bool) -> None:
         """Commit or abort: a marker in each partition, and the offsets of groups."""
         marker = _marker(transaction, is_commit)
         for topic, index in sorted(transaction.partitions):
             log = self.topics.named(topic).partition(index)
-            log.append_marker(marker, transaction.producer_id, is_commit=is_commit)
+            log.append_marker(marker, transaction.producer_id, transaction.epoch, is_commit=is_commit)
         for name in transaction.groups:
             if name in self.groups:
                 self.groups[name].offsets.end_transaction(transaction.producer_id, is_commit=is_commit)
         transaction.end(is_commit=is_commit)
+
+
+def _not_added(what: str, is_abortable: bool) -> Refused:
+    error = ErrorCode.TRANSACTION_ABORTABLE if is_abortable else ErrorCode.INVALID_TXN_STATE
+    return Refused(error, f"{what} was not added to the transaction")
 
 
 def _marker(transaction: Transaction, is_commit: bool) -> bytes:

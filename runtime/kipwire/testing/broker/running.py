@@ -72,7 +72,9 @@ def start_thread(server: Server) -> Running:
 
     def run() -> None:
         try:
-            asyncio.run(_serve(server, started))
+            with asyncio.Runner() as runner:
+                runner.get_loop()  # before there is something that nobody would await
+                runner.run(_serve(server, started))
         except OSError as error:
             if started.done():
                 raise

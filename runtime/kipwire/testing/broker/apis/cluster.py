@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import kafka_messages
-from kafka_messages.enums import ApiKey, CoordinatorType, ErrorCode
+from kafka_messages.enums import ApiKey, CoordinatorType, EndpointType, ErrorCode
 from kipwire.connection import Request, versions_answer
 from kipwire.testing.broker.apis.api import Api, Values, refuse_all
 from kipwire.testing.broker.node import CLUSTER_ID, NODE_ID, Node
@@ -13,6 +13,8 @@ from kipwire.testing.broker.state.logs import LEADER_EPOCH
 from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID, Topic
 
+_FIRST_WITH_IDS = 12
+"""The first version of Metadata that takes topics by id; those before it have a place for ids already."""
 _COORDINATED = (CoordinatorType.GROUP, CoordinatorType.TRANSACTION)
 
 
@@ -26,6 +28,8 @@ def metadata(node: Node, request: Request) -> Values:
     """The broker and its topics; those that do not exist are created, if the client and the settings allow it."""
     body: Any = request.body
     asked = body.topics
+    if request.api_version < _FIRST_WITH_IDS and any(_has_id(one) for one in asked or ()):
+        return refuse_metadata(body, ErrorCode.INVALID_REQUEST)
     if asked is None or (request.api_version == 0 and not asked):
         topics = [_described(topic) for _, topic in sorted(node.topics.by_name.items())]
     else:
@@ -38,11 +42,21 @@ def refuse_metadata(body: Any, error: int) -> Values:
     """An error for each topic; the brokers are not named."""
     return {
         "topics": [
-            {"error_code": error, "name": one.name, "topic_id": getattr(one, "topic_id", NO_ID)}
+            {"error_code": error, "name": _name(body, one), "topic_id": getattr(one, "topic_id", NO_ID)}
             for one in body.topics or ()
         ],
         "error_code": error,
     }
+
+
+def _has_id(asked: Any) -> bool:
+    return asked.name is None or getattr(asked, "topic_id", NO_ID) != NO_ID
+
+
+def _name(body: Any, asked: Any) -> str | None:
+    """The name of a topic in a refusal; versions whose responses cannot do without one have an empty one."""
+    name: str | None = asked.name
+    return "" if name is None and body.VERSION < _FIRST_WITH_IDS else name
 
 
 def _cluster(node: Node) -> Values:
@@ -51,9 +65,10 @@ def _cluster(node: Node) -> Values:
 
 def _found(node: Node, asked: Any, may_create: bool) -> Values:
     try:
-        if asked.name is not None:
+        has_id = getattr(asked, "topic_id", NO_ID) != NO_ID
+        if asked.name is not None and not has_id:
             node.topics.check_name(asked.name)
-        if may_create and asked.name is not None and asked.name not in node.topics.by_name:
+        if may_create and asked.name is not None and not has_id and asked.name not in node.topics.by_name:
             node.topics.create(asked.name, node.settings.default_partitions)
         return _described(node.topic_of(asked))
     except Refused as error:
@@ -75,7 +90,11 @@ def _described(topic: Topic) -> Values:
 
 
 def describe_cluster(node: Node, request: Request) -> Values:
-    """The broker."""
+    """The broker, if it is asked for brokers."""
+    asked = getattr(request.body, "endpoint_type", EndpointType.BROKER)
+    if asked != EndpointType.BROKER:
+        is_known = asked == EndpointType.CONTROLLER
+        raise Refused(ErrorCode.MISMATCHED_ENDPOINT_TYPE if is_known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE)
     broker = {"broker_id": NODE_ID, "host": node.host, "port": node.port}
     return {"cluster_id": CLUSTER_ID, "controller_id": NODE_ID, "brokers": [broker]}
 

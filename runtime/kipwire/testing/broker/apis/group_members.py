@@ -22,6 +22,8 @@ _FIRST_WITH_PROTOCOL = 5
 async def join_group(node: Node, request: Request) -> Values:
     """Join a group; answered when all its members have joined, or did not in time."""
     body: Any = request.body
+    if not body.group_id:
+        raise Refused(ErrorCode.INVALID_GROUP_ID)
     if body.session_timeout_ms <= 0:
         raise Refused(ErrorCode.INVALID_SESSION_TIMEOUT)
     asked = Joining(

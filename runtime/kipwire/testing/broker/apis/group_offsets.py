@@ -14,6 +14,8 @@ from kipwire.testing.broker.state.refusals import Refused
 from kipwire.testing.broker.state.topics import NO_ID
 
 _NONE = Committed(-1)
+_LONGEST_METADATA = 4096
+"""Characters: Kafka's default of `offset.metadata.max.bytes`."""
 
 
 def offset_commit(node: Node, request: Request) -> Values:
@@ -28,7 +30,7 @@ def offset_commit(node: Node, request: Request) -> Values:
     return {"topics": topics}
 
 
-def committing_group(node: Node, body: Any) -> Group:
+def committing_group(node: Node, body: Any, *, is_transactional: bool = False) -> Group:
     """The group that a member, or a client that is not in a group, commits offsets of.
 
     Raises:
@@ -38,8 +40,8 @@ def committing_group(node: Node, body: Any) -> Group:
     member_id, instance_id = getattr(body, "member_id", ""), getattr(body, "group_instance_id", None)
     if generation >= 0 and body.group_id not in node.groups:
         raise Refused(ErrorCode.ILLEGAL_GENERATION)
-    group = node.group(body.group_id)
-    group.expect_committer(member_id, instance_id, generation, node.now())
+    group = node.group(body.group_id)  # also an empty one, of consumers that have no group
+    group.expect_committer(member_id, instance_id, generation, node.now(), is_transactional=is_transactional)
     return group
 
 
@@ -70,6 +72,8 @@ def committed_in(
             found.partition(asked.partition_index)
         except Refused as unknown:
             return {"partition_index": asked.partition_index, "error_code": unknown.error}
+        if error == ErrorCode.NONE and len(asked.committed_metadata or "") > _LONGEST_METADATA:
+            return {"partition_index": asked.partition_index, "error_code": ErrorCode.OFFSET_METADATA_TOO_LARGE}
         epoch = getattr(asked, "committed_leader_epoch", -1)
         committed = Committed(asked.committed_offset, epoch, asked.committed_metadata or "")
         offsets[found.name, asked.partition_index] = committed
@@ -129,7 +133,7 @@ def _topic_fetched(node: Node, asked: Any, offsets: Offsets, is_stable: bool) ->
     indexes = asked.partition_indexes
     topic_id = getattr(asked, "topic_id", NO_ID)
     try:
-        name = asked.name if topic_id == NO_ID else node.topics.with_id(topic_id).name
+        name = asked.name if hasattr(asked, "name") else node.topics.with_id(topic_id).name
     except Refused as error:
         partitions = [
             {"partition_index": index, "committed_offset": -1, "error_code": error.error} for index in indexes

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from kafka_messages.enums import ApiKey, ErrorCode, IsolationLevel, ListOffsetsTimestamp
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import Api, NoAnswer, Values, by_partition
 from kipwire.testing.broker.node import Node
+from kipwire.testing.broker.state.batches import sent_batch
 from kipwire.testing.broker.state.logs import LEADER_EPOCH, Log
 from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.topic_configs import limits_of
 
 _SESSION_ERRORS = {
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -18,28 +21,65 @@ _SESSION_ERRORS = {
 }
 """Those of Fetch that are not about a partition."""
 
+_BEFORE_THE_LOG = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
+"""Refusals of the log without its first offset."""
+_FULL = (-1, 0)
+"""Epochs of a Fetch that asks for all its partitions, whatever its session: outside one, or to begin one."""
+_FIRST_WITH = {
+    ListOffsetsTimestamp.EARLIEST: 1,
+    ListOffsetsTimestamp.LATEST: 1,
+    ListOffsetsTimestamp.MAX: 7,
+    ListOffsetsTimestamp.EARLIEST_LOCAL: 8,
+    ListOffsetsTimestamp.LATEST_TIERED: 9,
+    ListOffsetsTimestamp.EARLIEST_PENDING_UPLOAD: 11,
+}
+"""The first version of ListOffsets that has each of the timestamps below 0."""
+
 
 def produce(node: Node, request: Request) -> Values:
     """Append batches."""
     body: Any = request.body
-    is_failed = body.acks not in (-1, 0, 1)
-    if is_failed:
-        return refuse_produce(body, ErrorCode.INVALID_REQUIRED_ACKS)
+    transactional_id = getattr(body, "transactional_id", None)
+    if transactional_id is None and any(_is_transactional(one) for one in body.topic_data):
+        return refuse_produce(body, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    is_failed = False
 
     def append(topic: Any, partition: Any) -> Values:
         nonlocal is_failed
+        log_start_offset = -1
         try:
-            base_offset = node.topic_of(topic).partition(partition.index).append(partition.records or b"")
+            found = node.topic_of(topic)
+            log = found.partition(partition.index)
+            data = bytes(partition.records or b"")
+            batch = sent_batch(data, request.api_version)
+            node.verify((found.name, partition.index), batch, transactional_id, request.api_version)
+            if body.acks not in (-1, 0, 1):
+                raise Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {body.acks}; it may be -1, 0 or 1")
+            log_start_offset = 0  # which Kafka says with most refusals of the log
+            base_offset = log.append(data, limits_of(found.configs, node.milliseconds()))
         except Refused as error:
             is_failed = True
             failure = {"index": partition.index, "error_code": error.error, "base_offset": -1}
-            return {**failure, "error_message": error.message}
+            if error.error in _BEFORE_THE_LOG:
+                log_start_offset = -1
+            return {**failure, "log_start_offset": log_start_offset, "error_message": error.message}
         return {"index": partition.index, "base_offset": base_offset, "log_start_offset": 0}
 
     answer = {"responses": by_partition(body.topic_data, "partition_data", "partition_responses", append)}
     if is_failed and body.acks == 0:
         raise NoAnswer
     return answer
+
+
+def _is_transactional(topic: Any) -> bool:
+    """Whether a topic of a Produce has a batch of a transaction."""
+    for partition in topic.partition_data:
+        try:
+            if sent_batch(bytes(partition.records or b"")).is_transactional:
+                return True
+        except Refused:
+            pass  # which the partition answers
+    return False
 
 
 def refuse_produce(body: Any, error: int) -> Values:
@@ -75,7 +115,7 @@ class _Read:
             self.has_error = True
             return _unread(asked.partition, error.error)
         found = b""
-        if self.left > 0:
+        if self.left > 0 or not self.size:
             # The first batch of a response is sent whole even if it is larger than what is asked for.
             found = log.read(asked.fetch_offset, min(self.left, asked.partition_max_bytes), end_offset)
             if self.size and len(found) > self.left:
@@ -97,8 +137,8 @@ class _Read:
 async def fetch(node: Node, request: Request) -> Values:
     """Whole batches; once there are as many bytes as are asked for, or after the time that the client waits."""
     body: Any = request.body
-    if getattr(body, "session_id", 0):
-        return refuse_fetch(body, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # all are answered as if they had none
+    if getattr(body, "session_epoch", _FULL[0]) not in _FULL:
+        return refuse_fetch(body, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # no session was ever begun
     until = node.now() + body.max_wait_ms / 1000
     enough = min(body.min_bytes, body.max_bytes)
     while True:
@@ -140,8 +180,13 @@ def list_offsets(node: Node, request: Request) -> Values:
     """First and last offsets, and those of timestamps."""
     body: Any = request.body
     is_committed = getattr(body, "isolation_level", 0) == IsolationLevel.READ_COMMITTED
+    places = Counter((topic.name, asked.partition_index) for topic in body.topics for asked in topic.partitions)
 
     def find(topic: Any, asked: Any) -> Values:
+        if places[topic.name, asked.partition_index] > 1:
+            return _unlisted(asked.partition_index, ErrorCode.INVALID_REQUEST)
+        if asked.timestamp < 0 and request.api_version < _FIRST_WITH.get(asked.timestamp, request.api_version + 1):
+            return _unlisted(asked.partition_index, ErrorCode.UNSUPPORTED_VERSION)
         try:
             log = node.topic_of(topic).partition(asked.partition_index)
             expect_epoch(asked)

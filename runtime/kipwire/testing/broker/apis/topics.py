@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -9,24 +10,67 @@ from kafka_messages.enums import ApiKey, ConfigResourceType, ConfigSource, Error
 from kipwire.connection import Request
 from kipwire.testing.broker.apis.api import Api, Values, refusal
 from kipwire.testing.broker.node import NODE_ID, Node
+from kipwire.testing.broker.state import topic_configs
 from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.topics import MOST_PARTITIONS, NO_ID
+
+_DUPLICATE = Refused(ErrorCode.INVALID_REQUEST, "the request names the topic twice")
 
 
 def create_topics(node: Node, request: Request) -> Values:
-    """Create topics; any replication factor is accepted, though there is one replica of everything."""
+    """Create topics; any replication factor above 0 is accepted, though there is one replica of everything."""
     body: Any = request.body
+    counts = [len(one.assignments) or node.partitions_of(one.num_partitions) for one in body.topics]
+    if sum(1 + max(count, 0) for count in counts) > MOST_PARTITIONS:
+        raise Refused(ErrorCode.POLICY_VIOLATION, "one request asks for too many partitions")
 
     def create(asked: Any) -> Values:
-        count = len(asked.assignments) or asked.num_partitions
-        count = node.settings.default_partitions if count == -1 else count
+        if times[asked.name] > 1:
+            raise _DUPLICATE
         configs = {one.name: one.value for one in asked.configs}
+        node.topics.check_free(asked.name)
+        topic_configs.expect_valid(configs)
+        count = len(asked.assignments) or node.partitions_of(asked.num_partitions)
+        _expect_assignment(asked)
+        node.topics.check_new(asked.name, count)
         made = {"num_partitions": count, "replication_factor": 1, "configs": _created_configs(configs)}
+        made["error_message"] = None
         if body.validate_only:
-            node.topics.check_new(asked.name, count)
             return made
         return {"topic_id": node.topics.create(asked.name, count, configs).topic_id, **made}
 
-    return {"topics": [{"name": one.name, **_outcome(create, one)} for one in body.topics]}
+    times = Counter(one.name for one in body.topics)
+    distinct = {one.name: one for one in body.topics}.values()
+    return {"topics": [{"name": one.name, **_outcome(create, one)} for one in distinct]}
+
+
+def _expect_assignment(asked: Any) -> None:
+    """Check the replicas that a client wants.
+
+    Raises:
+        Refused: it says twice how many, or leaves out a partition, or a partition has none.
+    """
+    if not asked.assignments:
+        if asked.replication_factor < -1 or asked.replication_factor == 0:
+            raise Refused(
+                ErrorCode.INVALID_REPLICATION_FACTOR, "give a replication factor above 0, or -1 for the usual"
+            )
+        return
+    if asked.replication_factor != -1 or asked.num_partitions != -1:
+        reason = "an assignment says how many partitions and replicas there are; both numbers have to be -1"
+        raise Refused(ErrorCode.INVALID_REQUEST, reason)
+    indexes = sorted(one.partition_index for one in asked.assignments)
+    if indexes != list(range(len(indexes))):
+        raise Refused(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, "the partitions of an assignment have to be 0, 1, 2 and so on"
+        )
+    _expect_brokers(asked.assignments)
+
+
+def _expect_brokers(assignments: Any) -> None:
+    for one in assignments:
+        if not one.broker_ids or len(set(one.broker_ids)) < len(one.broker_ids):
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "each partition needs replicas, on different brokers")
 
 
 def refuse_create_topics(body: Any, error: int) -> Values:
@@ -38,11 +82,19 @@ def delete_topics(node: Node, request: Request) -> Values:
     """Delete topics, by name or by id."""
 
     def delete(asked: Any) -> Values:
+        topic_id = getattr(asked, "topic_id", NO_ID)
+        if (asked.name is None) == (topic_id == NO_ID):
+            raise Refused(ErrorCode.INVALID_REQUEST, "name a topic by its name or by its id, not by both")
+        if times[asked.name, topic_id] > 1:
+            raise _DUPLICATE
         topic = node.topic_of(asked)
         node.delete_topic(topic)
-        return {"name": topic.name, "topic_id": topic.topic_id}
+        return {"name": topic.name, "topic_id": topic.topic_id, "error_message": None}
 
-    return {"responses": [{**identity, **_outcome(delete, one)} for identity, one in _deleted(request.body)]}
+    asked = _deleted(request.body)
+    times = Counter((one.name, getattr(one, "topic_id", NO_ID)) for _, one in asked)
+    distinct = {(one.name, getattr(one, "topic_id", NO_ID)): (identity, one) for identity, one in asked}.values()
+    return {"responses": [{**identity, **_outcome(delete, one)} for identity, one in distinct]}
 
 
 def refuse_delete_topics(body: Any, error: int) -> Values:
@@ -67,14 +119,25 @@ def _deleted(body: Any) -> list[tuple[Values, Any]]:
 def create_partitions(node: Node, request: Request) -> Values:
     """Give topics more partitions."""
     body: Any = request.body
+    times = Counter(one.name for one in body.topics)
+    distinct = {one.name: one for one in body.topics}.values()
+    known = [(one.count, node.topics.by_name[one.name]) for one in distinct if one.name in node.topics.by_name]
+    if sum(max(count - len(topic.partitions), 0) for count, topic in known) > MOST_PARTITIONS:
+        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "one request asks for too many partitions")
 
     def extend(asked: Any) -> Values:
+        if times[asked.name] > 1:
+            raise _DUPLICATE
         topic = node.topics.check_more_partitions(asked.name, asked.count)
+        if asked.assignments is not None:
+            if len(asked.assignments) != asked.count - len(topic.partitions):
+                raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "each new partition needs an assignment")
+            _expect_brokers(asked.assignments)
         if not body.validate_only:
             topic.extend(asked.count)
-        return {}
+        return {"error_message": None}
 
-    return {"results": [{"name": one.name, **_outcome(extend, one)} for one in body.topics]}
+    return {"results": [{"name": one.name, **_outcome(extend, one)} for one in distinct]}
 
 
 def refuse_create_partitions(body: Any, error: int) -> Values:
@@ -107,6 +170,7 @@ def _resource(asked: Any) -> Values:
 
 def _configs_of(node: Node, asked: Any) -> dict[str, str | None]:
     if asked.resource_type == ConfigResourceType.TOPIC:
+        node.topics.check_name(asked.resource_name)
         return node.topics.named(asked.resource_name).configs
     if asked.resource_type == ConfigResourceType.BROKER and asked.resource_name in ("", str(NODE_ID)):
         return {}

@@ -11,23 +11,29 @@ from kipwire.testing.broker.apis.api import Api, Values, refuse_all
 from kipwire.testing.broker.apis.group_offsets import committed_in, committing_group, refuse_offset_commit
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state.refusals import Refused
-from kipwire.testing.broker.state.transactions import Transaction
+from kipwire.testing.broker.state.transactions import Numbers, Transaction, expect_timeout
 
 _FIRST_WITH_FENCED = 2
 """The first version of these APIs whose clients know PRODUCER_FENCED."""
+_FIRST_INIT_WITH_FENCED = 4
+"""The same of InitProducerId."""
 
 
 def init_producer_id(node: Node, request: Request) -> Values:
     """A producer id; with a transactional id the next epoch of the one it has, whose transaction is aborted."""
     body: Any = request.body
+    numbers = Numbers(getattr(body, "producer_id", -1), getattr(body, "producer_epoch", -1))
+    if (numbers.producer_id == -1) != (numbers.epoch == -1):
+        raise Refused(ErrorCode.INVALID_REQUEST, "a producer id comes with an epoch, and an epoch with a producer id")
     if body.transactional_id is None:
         return {"producer_id": node.producers.new_id(), "producer_epoch": 0}
     if not body.transactional_id:
-        raise Refused(ErrorCode.INVALID_REQUEST)
-    known = node.producers.transactions.get(body.transactional_id)
-    if known is not None and known.is_ongoing:
-        node.end_transaction(known, is_commit=False)
-    transaction = node.producers.begin(body.transactional_id)
+        raise Refused(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
+    expect_timeout(body.transaction_timeout_ms)
+    try:
+        transaction = node.begin_producer(body.transactional_id, None if numbers.producer_id == -1 else numbers)
+    except Refused as error:
+        raise _known(error, request.api_version, _FIRST_INIT_WITH_FENCED) from None
     return {"producer_id": transaction.producer_id, "producer_epoch": transaction.epoch}
 
 
@@ -39,16 +45,14 @@ def refuse_init_producer_id(body: Any, error: int) -> Values:
 def add_partitions(node: Node, request: Request) -> Values:
     """Make partitions part of a transaction, which begins with the first."""
     body: Any = request.body
-    asked = (body.v3_and_below_transactional_id, body.v3_and_below_producer_id, body.v3_and_below_producer_epoch)
-    transaction = _current(node, request, *asked)
     places = {(topic.name, index) for topic in body.v3_and_below_topics for index in topic.partitions}
     unknown = {place for place in places if not _exists(node, *place)}
-    if not unknown:
-        transaction.is_ongoing = True
-        transaction.partitions |= places
-        return _added(body, {})
-    others = dict.fromkeys(places - unknown, ErrorCode.OPERATION_NOT_ATTEMPTED)
-    return _added(body, others | dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    if unknown:
+        others = dict.fromkeys(places - unknown, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        return _added(body, others | dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    numbers = Numbers(body.v3_and_below_producer_id, body.v3_and_below_producer_epoch)
+    _current(node, request, body.v3_and_below_transactional_id, numbers).add(places)
+    return _added(body, {})
 
 
 def refuse_add_partitions(body: Any, error: int) -> Values:
@@ -81,19 +85,20 @@ def _added(body: Any, errors: Mapping[tuple[str, int], int]) -> Values:
 def add_offsets(node: Node, request: Request) -> Values:
     """Make the offsets of a group part of a transaction."""
     body: Any = request.body
-    transaction = _current(node, request, body.transactional_id, body.producer_id, body.producer_epoch)
-    transaction.is_ongoing = True
-    transaction.groups.add(node.group(body.group_id).name)
+    _current(node, request, body.transactional_id, _numbers(body)).add_group(body.group_id)
     return {}
 
 
 def commit_offsets(node: Node, request: Request) -> Values:
     """Commit offsets at the end of the transaction."""
     body: Any = request.body
-    _current(node, request, body.transactional_id, body.producer_id, body.producer_epoch)
-    is_member = getattr(body, "generation_id_or_member_epoch", -1) >= 0 or getattr(body, "member_id", "")
-    # Producers before KIP-447 do not say which member they commit for.
-    group = committing_group(node, body) if is_member else node.group(body.group_id)
+    try:
+        if not body.group_id:
+            raise Refused(ErrorCode.INVALID_GROUP_ID)
+        node.verify_group(body.group_id, body.transactional_id, _numbers(body), request.api_version)
+        group = committing_group(node, body, is_transactional=True)
+    except Refused as error:
+        return {"topics": committed_in(node, body, error.error)[1]}
     offsets, topics = committed_in(node, body)
     group.offsets.commit_later(body.producer_id, offsets)
     return {"topics": topics}
@@ -102,7 +107,7 @@ def commit_offsets(node: Node, request: Request) -> Values:
 def end_transaction(node: Node, request: Request) -> Values:
     """Commit or abort. The same once more is accepted, since the first answer may have been lost."""
     body: Any = request.body
-    transaction = _current(node, request, body.transactional_id, body.producer_id, body.producer_epoch)
+    transaction = _current(node, request, body.transactional_id, _numbers(body))
     if transaction.is_ongoing:
         node.end_transaction(transaction, is_commit=body.committed)
     elif transaction.last_was_commit is not body.committed:
@@ -110,18 +115,26 @@ def end_transaction(node: Node, request: Request) -> Values:
     return {}
 
 
-def _current(node: Node, request: Request, transactional_id: str, producer_id: int, epoch: int) -> Transaction:
+def _numbers(body: Any) -> Numbers:
+    return Numbers(body.producer_id, body.producer_epoch)
+
+
+def _current(node: Node, request: Request, transactional_id: str, numbers: Numbers) -> Transaction:
     """The transaction of a producer.
 
     Raises:
         Refused: another producer has its transactional id now.
     """
     try:
-        return node.producers.current(transactional_id, producer_id, epoch)
+        return node.producers.current(transactional_id, numbers)
     except Refused as error:
-        if error.error == ErrorCode.PRODUCER_FENCED and request.api_version < _FIRST_WITH_FENCED:
-            raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH) from None
-        raise
+        raise _known(error, request.api_version, _FIRST_WITH_FENCED) from None
+
+
+def _known(error: Refused, version: int, first_with_fenced: int) -> Refused:
+    """A refusal in the words that clients of a version know."""
+    is_new = error.error == ErrorCode.PRODUCER_FENCED and version < first_with_fenced
+    return Refused(ErrorCode.INVALID_PRODUCER_EPOCH) if is_new else error
 
 
 APIS = {

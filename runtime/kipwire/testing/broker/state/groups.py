@@ -183,17 +183,29 @@ class Group:
         known = self._static(instance_id) if not member_id else None
         self._remove(known or self._member(member_id, instance_id), now)
 
-    def expect_committer(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
+    def expect_committer(
+        self, member_id: str, instance_id: str | None, generation: int, now: float, *, is_transactional: bool = False
+    ) -> None:
         """Check that a client may commit offsets: a member, or any client while the group is empty.
+
+        Args:
+            member_id: who commits; empty for a client that is not a member.
+            instance_id: of a static member.
+            generation: that it has joined; -1 for a client that is not a member.
+            now: the time.
+            is_transactional: whether a transaction commits, whose producer need not say for which member.
 
         Raises:
             Refused: it is not of this generation, or has to ask for its assignment first.
         """
         self.expire(now)
-        if generation < 0 and not member_id and not self.members:
+        if generation < 0 and self.state == EMPTY:
             return
-        self._current(member_id, instance_id, generation, now)
-        if self.state == COMPLETING:
+        if generation >= 0 or member_id or instance_id is not None:
+            self._current(member_id, instance_id, generation, now)
+        elif not is_transactional and self.state != EMPTY:
+            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+        if not is_transactional and self.state == COMPLETING:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def expire(self, now: float) -> bool:

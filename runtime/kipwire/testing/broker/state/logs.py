@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
 from typing import NamedTuple
 
-from kafka_messages.enums import ErrorCode
-from kipwire.errors import DecodeError
-from kipwire.producer_sequence import next_sequence
 from kipwire.records import Record, RecordBatch, read_batches, with_offsets
-from kipwire.testing.broker.state.refusals import Refused
+from kipwire.testing.broker.state.batches import NO_LIMITS, Limits, expect_appendable, sent_batch
+from kipwire.testing.broker.state.producer_states import ProducerStates
 
 LEADER_EPOCH = 0
 """Of all partitions: their leader never changes."""
-_REMEMBERED_BATCHES = 5
-"""Of each producer, as in Kafka: as many as a producer may have in flight."""
 
 
 class Stored(NamedTuple):
@@ -23,14 +18,6 @@ class Stored(NamedTuple):
 
     batch: RecordBatch
     data: bytes
-
-
-class Sequence(NamedTuple):
-    """Where a batch of an idempotent producer has gone."""
-
-    first: int
-    last: int
-    base_offset: int
 
 
 class AbortedTransaction(NamedTuple):
@@ -42,23 +29,13 @@ class AbortedTransaction(NamedTuple):
     """That of the marker."""
 
 
-class _Producer:
-    """What one idempotent producer has appended last."""
-
-    def __init__(self, epoch: int) -> None:
-        self.epoch = epoch
-        self.recent: deque[Sequence] = deque(maxlen=_REMEMBERED_BATCHES)
-
-
 class Log:
     """All batches of a partition, in the order of their offsets."""
 
     def __init__(self) -> None:
         self.stored: list[Stored] = []
         self.aborted: list[AbortedTransaction] = []
-        self._producers: dict[int, _Producer] = {}
-        self._open: dict[int, int] = {}
-        """The first offset of each open transaction, by producer id."""
+        self.producers = ProducerStates()
 
     @property
     def end_offset(self) -> int:
@@ -68,33 +45,37 @@ class Log:
     @property
     def last_stable_offset(self) -> int:
         """The offset that open transactions begin at."""
-        return min(self._open.values(), default=self.end_offset)
+        return min(self.producers.open_offsets, default=self.end_offset)
 
-    def append(self, data: bytes) -> int:
+    def append(self, data: bytes, limits: Limits = NO_LIMITS) -> int:
         """The offset of the first record of a batch that is now in the log, if it was not there before.
 
+        Args:
+            data: one batch, as a producer sends it.
+            limits: of its size and its timestamps.
+
         Raises:
-            Refused: it is not one whole batch, or not the next one of its producer.
+            Refused: the batch is broken, or its producer may not append it now.
         """
-        batch = _whole_batch(data)
+        batch = sent_batch(data)
+        data = data[: batch.size]
+        expect_appendable(batch, data, limits)
         if batch.producer_id >= 0:
-            known = self._known(batch)
+            known = self.producers.appended_before(batch)
             if known is not None:
                 return known.base_offset
+            self.producers.expect_next(batch)
         base_offset = self.end_offset
         self._store(with_offsets(data, base_offset, LEADER_EPOCH))
         if batch.producer_id >= 0:
-            sequence = Sequence(batch.base_sequence, batch.last_sequence, base_offset)
-            self._producers[batch.producer_id].recent.append(sequence)
-            if batch.is_transactional:
-                self._open.setdefault(batch.producer_id, base_offset)
+            self.producers.append(batch, base_offset)
         return base_offset
 
-    def append_marker(self, data: bytes, producer_id: int, *, is_commit: bool) -> None:
+    def append_marker(self, data: bytes, producer_id: int, epoch: int, *, is_commit: bool) -> None:
         """Append the control batch that ends a transaction."""
         marker_offset = self.end_offset
         self._store(with_offsets(data, marker_offset, LEADER_EPOCH))
-        first_offset = self._open.pop(producer_id, None)
+        first_offset = self.producers.end_transaction(producer_id, epoch)
         if first_offset is not None and not is_commit:
             self.aborted.append(AbortedTransaction(producer_id, first_offset, marker_offset))
 
@@ -156,46 +137,3 @@ class Log:
     def _store(self, data: bytes) -> None:
         (batch,) = read_batches(data, check_crcs=False)
         self.stored.append(Stored(batch, data))
-
-    def _known(self, batch: RecordBatch) -> Sequence | None:
-        """Where a batch has gone that its producer sends again; None for a new one.
-
-        Raises:
-            Refused: batches before it are missing, or a newer producer has taken its place.
-        """
-        producer = self._producers.get(batch.producer_id)
-        if producer is None:
-            producer = self._producers[batch.producer_id] = _Producer(batch.producer_epoch)
-        if batch.producer_epoch < producer.epoch:
-            raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH)
-        if batch.producer_epoch > producer.epoch:
-            if batch.base_sequence != 0:
-                raise Refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-            producer = self._producers[batch.producer_id] = _Producer(batch.producer_epoch)
-        for one in producer.recent:
-            if (one.first, one.last) == (batch.base_sequence, batch.last_sequence):
-                return one
-        if producer.recent:
-            last = producer.recent[-1].last
-            if batch.base_sequence != next_sequence(last, 1):
-                reason = f"sequence number {batch.base_sequence} follows {last}"
-                raise Refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
-        return None
-
-
-def _whole_batch(data: bytes) -> RecordBatch:
-    """The one batch that a producer sends to a partition.
-
-    Raises:
-        Refused: it is broken, or not alone.
-    """
-    try:
-        batches = list(read_batches(data))
-    except DecodeError as error:
-        raise Refused(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
-    if len(batches) != 1 or batches[0].size != len(data) or batches[0].magic != 2:
-        raise Refused(ErrorCode.INVALID_RECORD, "a partition takes one whole batch of magic 2 at a time")
-    (batch,) = batches
-    if batch.is_control or batch.records_count != batch.last_offset_delta + 1:
-        raise Refused(ErrorCode.INVALID_RECORD, "a producer's batch has data records only, and one for each offset")
-    return batch

@@ -11,7 +11,14 @@ from kipwire.testing.broker.state.logs import Log
 from kipwire.testing.broker.state.refusals import Refused
 
 NO_ID = UUID(int=0)
+MOST_PARTITIONS = 10_000
+"""New topics and partitions, counted together, that one request may ask for, as in Kafka."""
 _VALID_NAME = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
+
+
+def _metric(name: str) -> str:
+    """The name of a topic in Kafka's metrics."""
+    return name.replace(".", "_")
 
 
 @dataclass(slots=True)
@@ -43,6 +50,7 @@ class Topics:
 
     def __init__(self) -> None:
         self.by_name: dict[str, Topic] = {}
+        self._by_metric: dict[str, str] = {}
 
     def named(self, name: str) -> Topic:
         """The topic of a name.
@@ -76,17 +84,32 @@ class Topics:
         if not _VALID_NAME.fullmatch(name):
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is not a valid name of a topic")
 
-    def check_new(self, name: str, partitions: int) -> None:
-        """Check that a topic can be created.
+    def check_free(self, name: str) -> None:
+        """Check that a new topic may have a name.
 
         Raises:
-            Refused: the name is taken or invalid, or there would be no partition.
+            Refused: the name is taken or invalid.
         """
         self.check_name(name)
         if name in self.by_name:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"the topic {name!r} exists already")
+        same = self._by_metric.get(_metric(name))
+        if same is not None:
+            reason = f"{name!r} and the topic {same!r} have one name in metrics, where a dot is an underscore"
+            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+
+    def check_new(self, name: str, partitions: int) -> None:
+        """Check that a topic can be created.
+
+        Raises:
+            Refused: as `check_free`, or there would be no partition, or too many.
+        """
+        self.check_free(name)
         if partitions < 1:
             raise Refused(ErrorCode.INVALID_PARTITIONS, "a topic needs at least one partition")
+        if partitions >= MOST_PARTITIONS:
+            reason = f"a topic can be created with {MOST_PARTITIONS - 1} partitions at most, not {partitions}"
+            raise Refused(ErrorCode.POLICY_VIOLATION, reason)
 
     def create(self, name: str, partitions: int, configs: dict[str, str | None] | None = None) -> Topic:
         """A new topic.
@@ -95,6 +118,7 @@ class Topics:
             Refused: as `check_new`.
         """
         self.check_new(name, partitions)
+        self._by_metric[_metric(name)] = name
         topic = self.by_name[name] = Topic(name, [Log() for _ in range(partitions)], configs or {})
         return topic
 
@@ -112,4 +136,4 @@ class Topics:
 
     def delete(self, topic: Topic) -> None:
         """Remove a topic and its records."""
-        del self.by_name[topic.name]
+        del self.by_name[topic.name], self._by_metric[_metric(topic.name)]

@@ -1,8 +1,9 @@
-"""Producer ids, and the transactions of those producers that have a transactional id."""
+"""Producer ids, and the transactions of producers with a transactional id, as Kafka's TransactionCoordinator."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kafka_messages.enums import ErrorCode
 from kipwire.producer_sequence import HIGHEST_EPOCH
@@ -10,6 +11,16 @@ from kipwire.testing.broker.state.offsets import TopicPartition
 from kipwire.testing.broker.state.refusals import Refused
 
 _FIRST_PRODUCER_ID = 1000
+LONGEST_TIMEOUT = 900_000
+"""Milliseconds, Kafka's default of `transaction.max.timeout.ms`."""
+_NO_EPOCH = -1
+
+
+class Numbers(NamedTuple):
+    """Producer id and epoch."""
+
+    producer_id: int
+    epoch: int
 
 
 @dataclass(slots=True)
@@ -18,17 +29,54 @@ class Transaction:
 
     producer_id: int
     epoch: int
+    previous_id: int = -1
+    """The producer id before this one, whose epochs are used up."""
+    last_epoch: int = _NO_EPOCH
+    """The epoch with which the producer has asked for this one itself (KIP-360)."""
     is_ongoing: bool = False
     last_was_commit: bool | None = None
     """How the one before ended; None if there was none since the producer began."""
     partitions: set[TopicPartition] = field(default_factory=set)
     groups: set[str] = field(default_factory=set)
 
+    def fence(self) -> None:
+        """Raise the epoch with which an ongoing transaction is aborted, so that its producer is refused everywhere."""
+        self.epoch, self.last_epoch = self.epoch + 1, _NO_EPOCH
+
     def end(self, *, is_commit: bool) -> None:
         """End it."""
         self.is_ongoing, self.last_was_commit = False, is_commit
         self.partitions.clear()
         self.groups.clear()
+
+    def add(self, places: set[TopicPartition]) -> None:
+        """Make partitions part of it; it begins with the first."""
+        self.is_ongoing = True
+        self.partitions |= places
+
+    def add_group(self, group: str) -> None:
+        """Make the offsets of a group part of it."""
+        self.is_ongoing = True
+        self.groups.add(group)
+
+    def takes(self, expected: Numbers | None) -> bool:
+        """Whether a producer that says it has these numbers may go on with the transactional id (KIP-360)."""
+        if expected is None or expected.producer_id == self.producer_id:
+            return True
+        return expected.producer_id == self.previous_id and _is_exhausted(expected.epoch)
+
+    def raise_epoch(self, expected: Numbers | None) -> None:
+        """Give the producer its next epoch.
+
+        Raises:
+            Refused: another producer has taken its place.
+        """
+        if expected is None or expected.epoch == self.epoch:
+            self.last_epoch = _NO_EPOCH if expected is None else self.epoch
+            self.epoch += 1
+        elif expected.epoch != self.last_epoch:  # else it asks again, since the answer was lost
+            raise Refused(ErrorCode.PRODUCER_FENCED)
+        self.last_was_commit = None
 
 
 class Producers:
@@ -44,25 +92,74 @@ class Producers:
         self._next_id += 1
         return self._next_id - 1
 
-    def begin(self, transactional_id: str) -> Transaction:
-        """The transaction of a producer that begins; the producer before it is fenced."""
+    def to_begin(self, transactional_id: str, expected: Numbers | None) -> Transaction | None:
+        """The transaction that a producer which begins finds; None if there is none.
+
+        Raises:
+            Refused: the producer says that it has numbers that another one has by now.
+        """
         known = self.transactions.get(transactional_id)
-        if known is None or known.epoch >= HIGHEST_EPOCH - 1:
-            found = self.transactions[transactional_id] = Transaction(self.new_id(), 0)
-            return found
-        known.epoch += 1
-        known.last_was_commit = None
+        if known is not None and not known.takes(expected):
+            raise Refused(ErrorCode.PRODUCER_FENCED)
         return known
 
-    def current(self, transactional_id: str, producer_id: int, epoch: int) -> Transaction:
+    def begin(self, transactional_id: str, expected: Numbers | None) -> Transaction:
+        """The transaction of a producer that begins; the producer before it is fenced.
+
+        Raises:
+            Refused: as `to_begin`, or its epoch is of before.
+        """
+        known = self.to_begin(transactional_id, expected)
+        if known is None:
+            found = self.transactions[transactional_id] = Transaction(self.new_id(), 0)
+            return found
+        if _is_exhausted(known.epoch) and (expected is None or expected.epoch == known.epoch):
+            last_epoch = _NO_EPOCH if expected is None else known.epoch
+            found = Transaction(self.new_id(), 0, known.producer_id, last_epoch)
+            self.transactions[transactional_id] = found
+            return found
+        known.raise_epoch(expected)
+        return known
+
+    def current(self, transactional_id: str, numbers: Numbers) -> Transaction:
         """The transaction of a producer.
 
         Raises:
             Refused: the producer is not the one that has this transactional id now.
         """
+        if not transactional_id:
+            raise Refused(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
         found = self.transactions.get(transactional_id)
-        if found is None or found.producer_id != producer_id:
+        if found is None or found.producer_id != numbers.producer_id:
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-        if found.epoch != epoch:
+        if found.epoch != numbers.epoch:
             raise Refused(ErrorCode.PRODUCER_FENCED)
         return found
+
+    def verified(self, transactional_id: str, numbers: Numbers) -> Transaction:
+        """The transaction that a partition asks for, before it takes what a producer sends.
+
+        Raises:
+            Refused: as `current`, with the code that producers know.
+        """
+        try:
+            return self.current(transactional_id, numbers)
+        except Refused as error:
+            if error.error == ErrorCode.PRODUCER_FENCED:
+                raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH, "another producer has taken its place") from None
+            raise
+
+
+def expect_timeout(milliseconds: int) -> None:
+    """Check the timeout of a transaction.
+
+    Raises:
+        Refused: it is not positive, or longer than brokers allow.
+    """
+    if not 0 < milliseconds <= LONGEST_TIMEOUT:
+        reason = f"the transaction timeout is {milliseconds} ms; it may be 1 to {LONGEST_TIMEOUT}"
+        raise Refused(ErrorCode.INVALID_TRANSACTION_TIMEOUT, reason)
+
+
+def _is_exhausted(epoch: int) -> bool:
+    return epoch >= HIGHEST_EPOCH - 1

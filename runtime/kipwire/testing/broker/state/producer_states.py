@@ -1,0 +1,119 @@
+"""What a partition knows of idempotent producers: which batches it may append, as Kafka's ProducerStateManager."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kafka_messages.enums import ErrorCode
+from kipwire.producer_sequence import next_sequence
+from kipwire.records import RecordBatch
+from kipwire.testing.broker.state.refusals import Refused
+
+_REMEMBERED_BATCHES = 5
+"""Of each producer, as in Kafka: as many as a producer may have in flight."""
+
+
+class Sequence(NamedTuple):
+    """Where a batch of an idempotent producer has gone."""
+
+    first: int
+    last: int
+    base_offset: int
+
+
+@dataclass(slots=True)
+class ProducerState:
+    """What one producer has done in a partition."""
+
+    epoch: int
+    recent: deque[Sequence] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_BATCHES))
+    """Its last batches of this epoch; empty once a marker has raised the epoch."""
+    first_of_transaction: int | None = None
+    """The first offset of its open transaction."""
+
+
+class ProducerStates:
+    """The producers of one partition, by producer id."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, ProducerState] = {}
+        self._unverified: dict[int, tuple[int, int]] = {}
+        """Epoch and lowest sequence number of batches for which the transaction was asked, and none of which is stored.
+        """
+
+    @property
+    def open_offsets(self) -> list[int]:
+        """The first offsets of open transactions."""
+        firsts = (one.first_of_transaction for one in self._by_id.values())
+        return [first for first in firsts if first is not None]
+
+    def has_open_transaction(self, batch: RecordBatch) -> bool:
+        """Whether a batch goes on with a transaction that has records in this partition."""
+        known = self._by_id.get(batch.producer_id)
+        return known is not None and known.first_of_transaction is not None and known.epoch == batch.producer_epoch
+
+    def appended_before(self, batch: RecordBatch) -> Sequence | None:
+        """Where a batch has gone that its producer sends again; None for a new one."""
+        known = self._by_id.get(batch.producer_id)
+        if known is None or known.epoch != batch.producer_epoch:
+            return None
+        numbers = batch.base_sequence, batch.last_sequence
+        return next((one for one in known.recent if (one.first, one.last) == numbers), None)
+
+    def note_unverified(self, batch: RecordBatch) -> None:
+        """Remember a batch for which its transaction is asked: if that refuses it, those after it have to wait."""
+        epoch, lowest = self._unverified.get(batch.producer_id, (batch.producer_epoch, batch.base_sequence))
+        if batch.producer_epoch > epoch:
+            epoch, lowest = batch.producer_epoch, batch.base_sequence
+        elif batch.producer_epoch == epoch:
+            lowest = min(lowest, batch.base_sequence)
+        self._unverified[batch.producer_id] = epoch, lowest
+
+    def expect_next(self, batch: RecordBatch) -> None:
+        """Check that a producer may append a new batch to this partition now.
+
+        Raises:
+            Refused: a newer producer has taken its place, batches before it are missing, or it leaves its transaction.
+        """
+        known = self._by_id.get(batch.producer_id)
+        if known is None:  # as after retention: any number may be the first
+            return
+        if batch.producer_epoch < known.epoch:
+            raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH, f"the producer's epoch is {known.epoch} by now")
+        _, lowest = self._unverified.get(batch.producer_id, (0, batch.base_sequence))
+        if batch.base_sequence > lowest:
+            reason = f"sequence number {lowest}, which was refused, comes before {batch.base_sequence}"
+            raise Refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
+        last = known.recent[-1].last if known.recent and batch.producer_epoch == known.epoch else -1
+        expected = 0 if last < 0 else next_sequence(last, 1)
+        if batch.base_sequence != expected:
+            reason = f"sequence number {batch.base_sequence} follows {last}"
+            raise Refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
+        if known.first_of_transaction is not None and not batch.is_transactional:
+            raise Refused(ErrorCode.INVALID_TXN_STATE, "the producer has an open transaction in this partition")
+
+    def append(self, batch: RecordBatch, base_offset: int) -> None:
+        """Take in a batch that was appended."""
+        known = self._by_id.get(batch.producer_id)
+        if known is None:
+            known = self._by_id[batch.producer_id] = ProducerState(batch.producer_epoch)
+        elif known.epoch != batch.producer_epoch:
+            known.epoch = batch.producer_epoch
+            known.recent.clear()
+        known.recent.append(Sequence(batch.base_sequence, batch.last_sequence, base_offset))
+        if batch.is_transactional:
+            self._unverified.pop(batch.producer_id, None)
+        if batch.is_transactional and known.first_of_transaction is None:
+            known.first_of_transaction = base_offset
+
+    def end_transaction(self, producer_id: int, epoch: int) -> int | None:
+        """Take in a marker: its epoch fences producers with a lower one; the first offset of what it ends."""
+        known = self._by_id.setdefault(producer_id, ProducerState(epoch))
+        if known.epoch != epoch:
+            known.epoch = epoch
+            known.recent.clear()
+        self._unverified.pop(producer_id, None)
+        first, known.first_of_transaction = known.first_of_transaction, None
+        return first
