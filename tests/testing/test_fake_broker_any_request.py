@@ -68,7 +68,11 @@ class Maker:
 
     def _records(self) -> bytes:
         """A batch, as it should be or with other bytes."""
-        numbers = {"producer_id": 1000, "producer_epoch": self.random.choice((0, 1)), "base_sequence": 0}
+        numbers: dict[str, Any] = {
+            "producer_id": 1000,
+            "producer_epoch": self.random.choice((0, 1)),
+            "base_sequence": 0,
+        }
         if self.random.random() < 0.5:
             numbers = {}
         records = [Record(offset=at, timestamp=at, value=b"v") for at in range(self.random.choice((1, 2)))]

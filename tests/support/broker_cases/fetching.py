@@ -16,7 +16,9 @@ def fetch(talk: Talk) -> None:
     """Records are fetched, or not."""
 
     def ask(case: str, *, topic: str = "", offset: int = 0, version: int = 11, **values: Any) -> None:
-        of_partition = {name: values.pop(name) for name in ("current_leader_epoch", "partition") if name in values}
+        of_partition: dict[str, Any] = {
+            name: values.pop(name) for name in ("current_leader_epoch", "partition") if name in values
+        }
         most = values.pop("partition_max_bytes", _ENOUGH)
         partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": most, **of_partition}
         topics = [{"topic": topic or f"{talk.name}-t", "topic_id": UNKNOWN_ID, "partitions": [partition]}]

@@ -20,13 +20,14 @@ def _joining(group: str, member_id: str = "", **values: Any) -> dict[str, Any]:
 def members(talk: Talk) -> None:
     """Members join, are assigned partitions and stay, or not."""
     group = f"{talk.name}-g"
-    for label, values in (
+    wrong: tuple[tuple[str, dict[str, Any]], ...] = (
         ("session 1", {"session_timeout_ms": 1}),
         ("session 10^8", {"session_timeout_ms": 10**8}),
         ("session 0", {"session_timeout_ms": 0}),
         ("no protocols", {"protocols": []}),
         ("no protocol type", {"protocol_type": ""}),
-    ):
+    )
+    for label, values in wrong:
         talk.ask(f"join {label}", ApiKey.JOIN_GROUP, 3, **_joining(f"{talk.name}j{label}", **values))
     talk.ask("join empty group id", ApiKey.JOIN_GROUP, 3, **_joining(""))
     talk.ask("join unknown member", ApiKey.JOIN_GROUP, 5, **_joining(group, "nobody"))
@@ -34,7 +35,7 @@ def members(talk: Talk) -> None:
     generation = talk.ask("join v5 with id", ApiKey.JOIN_GROUP, 5, **_joining(group, me)).generation_id
     member = {"group_id": group, "generation_id": generation, "member_id": me}
     talk.ask("join other protocol type", ApiKey.JOIN_GROUP, 3, **_joining(group, protocol_type="connect"))
-    other = {"protocols": [{"name": "zzz", "metadata": b""}]}
+    other: dict[str, Any] = {"protocols": [{"name": "zzz", "metadata": b""}]}
     talk.ask("join other protocol", ApiKey.JOIN_GROUP, 3, **_joining(group, **other))
     talk.ask("heartbeat before sync", ApiKey.HEARTBEAT, 3, **member)
     _commit(talk, "before sync", group, generation, me)
@@ -69,7 +70,7 @@ def members(talk: Talk) -> None:
         case = "describe group" if version == 5 else f"describe group v{version}"
         talk.ask(case, ApiKey.DESCRIBE_GROUPS, version, groups=[group, f"{talk.name}zz"])
     _fetch(talk, "offset fetch", 7, group, topics=[{"name": f"{talk.name}-t", "partition_indexes": [0]}])
-    leave = {"group_id": group, "member_id": "x", "members": [{"member_id": "x"}]}
+    leave: dict[str, Any] = {"group_id": group, "member_id": "x", "members": [{"member_id": "x"}]}
     talk.ask("leave unknown member", ApiKey.LEAVE_GROUP, 2, **leave)
     talk.ask("leave unknown group", ApiKey.LEAVE_GROUP, 5, **{**leave, "group_id": f"{talk.name}zz"})
     leave = {**leave, "member_id": me, "members": [{"member_id": me}, {"member_id": "x"}]}
@@ -90,7 +91,7 @@ def _commit(
 ) -> None:
     partition = {"partition_index": index, "committed_offset": 1, "committed_metadata": metadata}
     topics = [{"name": topic or f"{talk.name}-t", "partitions": [partition]}]
-    who = {"group_id": group, "generation_id_or_member_epoch": generation, "member_id": member_id}
+    who: dict[str, Any] = {"group_id": group, "generation_id_or_member_epoch": generation, "member_id": member_id}
     talk.ask(f"commit {case}" if case else "commit", ApiKey.OFFSET_COMMIT, 7, **who, topics=topics)
 
 

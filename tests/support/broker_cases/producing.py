@@ -28,7 +28,7 @@ def produce(talk: Talk, case: str, records: bytes | None, *, version: int = 9, a
     """Produce to a partition of the topic of all cases, or to another."""
     partition, left_out = {"index": values.pop("index", 0), "records": records}, values.pop("left_out", ())
     topic = {"name": f"{talk.name}-t", "partition_data": [partition], **values}
-    asked = {
+    asked: dict[str, Any] = {
         "transactional_id": values.get("transactional_id"),
         "acks": acks,
         "timeout_ms": 3000,
@@ -79,7 +79,7 @@ def idempotent(talk: Talk) -> None:
     """Batches of idempotent producers, which Kafka expects in order."""
     producer_id = talk.ask("init pid", ApiKey.INIT_PRODUCER_ID, 4, transactional_id=None, transaction_timeout_ms=1000)
     producer_id = producer_id.producer_id
-    with_timeout = {"transactional_id": None, "transaction_timeout_ms": -5}
+    with_timeout: dict[str, Any] = {"transactional_id": None, "transaction_timeout_ms": -5}
     talk.ask("init pid timeout -5", ApiKey.INIT_PRODUCER_ID, 4, **with_timeout)
     known = {"producer_id": producer_id, "producer_epoch": 0}
     talk.ask("init pid with a pid", ApiKey.INIT_PRODUCER_ID, 4, transactional_id=None, **known)
@@ -124,11 +124,11 @@ def damaged(talk: Talk) -> None:
     ask("fewer than there are", _changed(_changed(good, _COUNT, b"\0\0\0\1"), _LAST_OFFSET_DELTA, b"\0\0\0\0"))
     ask("no records", write_batch([], base_offset=0))
     ask("negative count", _changed(good, _COUNT, b"\xff\xff\xff\xff"))
-    for codec in (1, 2, 3, 4):
-        ask(f"not compressed with {codec}", _changed(good, _ATTRIBUTES, bytes([0, codec])))
-    for codec in (5, 7):
-        ask(f"unknown codec {codec}", _changed(good, _ATTRIBUTES, bytes([0, codec])))
-        ask(f"unknown codec {codec} in v3", _changed(good, _ATTRIBUTES, bytes([0, codec])), version=3)
+    for number in (1, 2, 3, 4):
+        ask(f"not compressed with {number}", _changed(good, _ATTRIBUTES, bytes([0, number])))
+    for number in (5, 7):
+        ask(f"unknown codec {number}", _changed(good, _ATTRIBUTES, bytes([0, number])))
+        ask(f"unknown codec {number} in v3", _changed(good, _ATTRIBUTES, bytes([0, number])), version=3)
     ask("max timestamp", _changed(good, _MAX_TIMESTAMP, b"\0" * 8))
     ask("append time", _changed(good, _ATTRIBUTES, b"\0\x08"))
     ask("delete horizon", _changed(good, _ATTRIBUTES, b"\0\x40"))

@@ -49,10 +49,13 @@ class _Producer:
     def offsets(self, case: str, version: int, group: str, **values: Any) -> None:
         partition = {"partition_index": 0, "committed_offset": 7, "committed_metadata": values.pop("metadata", "")}
         topics = [{"name": f"{self._talk.name}-t", "partitions": [partition]}]
-        who = {"group_id": group, "generation_id_or_member_epoch": -1, "member_id": "", "topics": topics}
-        self._talk.ask(
-            f"tx {case}", ApiKey.TXN_OFFSET_COMMIT, version, ENDING | NOT_YET, **{**self.names, **who, **values}
-        )
+        who: dict[str, Any] = {
+            "group_id": group,
+            "generation_id_or_member_epoch": -1,
+            "member_id": "",
+            "topics": topics,
+        }
+        self._talk.ask(f"tx {case}", ApiKey.TXN_OFFSET_COMMIT, version, ENDING | NOT_YET, **(self.names | who | values))
 
     def add_group(self, case: str, group: str, version: int = 3, **values: Any) -> None:
         asked = {**self.names, "group_id": group, **values}
@@ -60,18 +63,24 @@ class _Producer:
 
     def committed(self, case: str, group: str) -> None:
         topics = [{"name": f"{self._talk.name}-t", "partition_indexes": [0]}]
-        asked = {"groups": [{"group_id": group, "topics": topics}], "require_stable": False}
+        asked: dict[str, Any] = {"groups": [{"group_id": group, "topics": topics}], "require_stable": False}
         self._talk.ask(f"tx {case}", ApiKey.OFFSET_FETCH, 9, **asked)
 
     def read(self, case: str, offset: int) -> None:
         def is_whole(found: Any) -> bool:
             (partition,) = found.responses[0].partitions
             batches = list(read_batches(partition.records or b""))
-            return (batches[-1].last_offset + 1 if batches else offset) == partition.last_stable_offset
+            end: int = partition.last_stable_offset
+            return (batches[-1].last_offset + 1 if batches else offset) == end
 
         partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 10**6}
         topics = [{"topic": f"{self._talk.name}-t", "partitions": [partition]}]
-        limits = {"max_wait_ms": 100, "min_bytes": 0, "max_bytes": 10**6, "isolation_level": _READ_COMMITTED}
+        limits: dict[str, Any] = {
+            "max_wait_ms": 100,
+            "min_bytes": 0,
+            "max_bytes": 10**6,
+            "isolation_level": _READ_COMMITTED,
+        }
         self._talk.ask(f"tx {case}", ApiKey.FETCH, 11, until=is_whole, topics=topics, **limits)
 
     def end_offset(self, case: str) -> int:
@@ -90,7 +99,7 @@ def transaction(talk: Talk) -> None:
     producer.begin("empty id", transactional_id="")
     for timeout in (0, 10**9, -1, 900_000, 900_001):
         label = "10^9" if timeout == 10**9 else str(timeout)
-        values = {"transactional_id": f"{talk.name}x{timeout}", "transaction_timeout_ms": timeout}
+        values: dict[str, Any] = {"transactional_id": f"{talk.name}x{timeout}", "transaction_timeout_ms": timeout}
         producer.begin(f"timeout {label}", **values)
     producer.begin("id without epoch", producer_id=producer_id)
     producer.begin("epoch without id", producer_epoch=0)
@@ -176,4 +185,5 @@ def fencing(talk: Talk) -> None:
     second.send("produce of b", 0)
     second.end("commit of b")
     first.end("commit of a")
+    second.begin("init before reading again")
     second.read("read committed after a zombie", before)
