@@ -1,26 +1,23 @@
 """What KIP-625's encodings would save on real traffic, counted over any volume.
 
 Rows of `kafka_frames` in. It counts like `kipgen advise`, with `kipwire.encodings`: first in each task, then all counts
-of a message together. Which fields may have another encoding at all, the specs of Kafka's messages say.
+of a message together. The classes of Kafka's messages say which fields may have another encoding at all.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from kipgen.commands.advise.savings import unchangeable
-from kipgen.reading.check import read_file
-from kipgen.resources import kafka_specs
 from kipspark.messages.selection import KAFKA
 from kipspark.spark.types import struct_type
 from kipwire import KipwireError, Message
-from kipwire.encodings import Counts, IntegerCounts, merge
+from kipwire.encodings import Counts, IntegerCounts, kept_form, merge
 from kipwire.packets.frame_facts import decode_frame
 from kipwire.registry import registry_of
 from kipwire.tools.collector import no_garbage_collection
@@ -72,14 +69,7 @@ def advice(counted: DataFrame) -> DataFrame:
     Args:
         counted: of `counts`.
     """
-    # The specs are read here, since a worker may have the wheel as an archive, in which there are no files.
-    return counted.mapInArrow(partial(advise, reasons=_reasons()), struct_type(ADVICE_SCHEMA))
-
-
-def _reasons() -> dict[str, dict[str, str]]:
-    """Why fields keep their encodings: by message and path; others are not in it."""
-    specs = (read_file(file).spec for file in kafka_specs().rglob("*.json") if not file.name.endswith(".enum.json"))
-    return {spec.name: unchangeable(spec) for spec in specs if spec is not None}
+    return counted.mapInArrow(advise, struct_type(ADVICE_SCHEMA))
 
 
 def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -116,22 +106,23 @@ def merge_counts(rows: pa.Table) -> pa.Table:
     return pa.Table.from_pylist([_row(name, total, sum(rows.column("not_decoded").to_pylist()))], COUNTS_SCHEMA)
 
 
-def advise(batches: Iterable[pa.RecordBatch], reasons: Mapping[str, Mapping[str, str]]) -> Iterator[pa.RecordBatch]:
-    """Rows of `ADVICE_SCHEMA` from rows of `COUNTS_SCHEMA`.
-
-    Args:
-        batches: of counts.
-        reasons: by message and path, why a field keeps its encoding; of every message that has counts.
-    """
+def advise(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Make rows of `ADVICE_SCHEMA` from rows of `COUNTS_SCHEMA`."""
     for batch in batches:
         rows = [
-            {"message": name, "messages": messages, "path": path, **_advised(field, reasons[name].get(path, ""))}
+            {"message": name, "messages": messages, "path": path, **_advised(field, kept_form(_classes(name), path))}
             for name, messages, text in zip(
                 *(batch.column(column).to_pylist() for column in ("message", "messages", "counts")), strict=True
             )
             for path, field in Counts.from_plain(json.loads(text)).fields.items()
         ]
         yield pa.RecordBatch.from_pylist(rows, ADVICE_SCHEMA)
+
+
+@lru_cache(maxsize=8)
+def _classes(name: str) -> list[type[Message]]:
+    known = registry_of(KAFKA)
+    return [known.message(name, version) for version in known.versions(name)]
 
 
 def _advised(field: IntegerCounts, reason: str) -> dict[str, object]:

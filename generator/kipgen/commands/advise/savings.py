@@ -11,7 +11,7 @@ from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.language.tagged_forms import kept_forms
 from kipgen.language.types import Encoding, encoding_property
 from kipgen.language.versions import Versions
-from kipwire.encodings import Counts, IntegerCounts
+from kipwire.encodings import Counts, IntegerCounts, form_of_tagged
 from kipwire.types import ENCODINGS
 
 EncodingMap = tuple[tuple[Versions, Encoding], ...]
@@ -137,24 +137,12 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
     )
 
 
-def unchangeable(spec: MessageSpec) -> dict[str, str]:
-    """The integer fields that no version to come can give another encoding, by their paths, each with the reason.
-
-    They are those to which `advise` gives this reason as a note, whatever the values are. A message of which no version
-    is served gets no new one, so all of its fields are.
-    """
-    integers = _integer_fields(spec)
-    reasons = dict.fromkeys(integers, "in no version to come") if spec.served_versions.is_empty else _reasons(spec)
-    return {path: reasons[field] for field, paths in integers.items() if field in reasons for path, _ in paths}
-
-
 def _reasons(spec: MessageSpec) -> dict[FieldSpec, str]:
     """Why fields keep their encodings; others are not in it."""
     next_version = spec.valid_versions.highest + 1
     reasons = {}
     for field, tagged in kept_forms(spec.struct_fields, spec.valid_versions).items():
-        what = "a tagged field" if tagged is field else f"part of the tagged field {tagged.name}"
-        reasons[field] = f"{what}, which keeps its form (KIP-482)"
+        reasons[field] = form_of_tagged(field.name, tagged.name)
     for field, paths in _integer_fields(spec).items():
         if not any(next_version in versions for _, versions in paths):
             reasons[field] = f"not in version {next_version}, the next one"
