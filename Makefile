@@ -6,12 +6,14 @@ BIN := $(VENV)/bin
 CODE := generator runtime pipeline tests benchmarks examples scripts docs/site hatch_build.py
 KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
+EACH ?= 3
+SEED ?= 0
 
 # Compiled modules are kept, whatever the caller's environment says: hundreds of processes import them.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated check-compat test test-pure test-maven fuzz-build fuzz-native lint types mypy pyright \
+.PHONY: help setup native generate check-generated check-compat test test-pure test-maven fuzz-build fuzz-native mutants lint types mypy pyright \
 	bench bench-quick bench-records bench-dump bench-encodings bench-headers bench-space bench-columns bench-spark bench-projection bench-proxy \
 	demo docs broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
@@ -74,6 +76,9 @@ fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged and host
 test-maven: setup  ## Run the tests that need mvn and a network, such as those on releases of Kafka
 	@bash scripts/maven.sh
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m maven -n 0
+
+mutants: setup  ## Change code in small ways, and list the changes that no test notices; AREAS, EACH and SEED choose
+	@$(BIN)/python scripts/mutants.py $(AREAS) --each $(EACH) --seed $(SEED)
 
 lint: setup  ## Check style and format of all code, and that its layers import in one direction
 	$(BIN)/ruff check $(CODE)
