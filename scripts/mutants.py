@@ -47,11 +47,12 @@ class Area:
     modules: tuple[str, ...]
     """Patterns of paths."""
     tests: str
-    """Patterns of paths; the tests of each are a run of their own, since quick ones notice most mutants."""
+    """Patterns of paths, of tests without the compiled kernel, which does what many modules do. The tests of each
+    pattern are a run of their own, since quick ones notice most mutants."""
+    native_tests: str = ""
+    """Those with the kernel."""
     check: str = ""
     """Arguments of Python, for a check that comes after the tests."""
-    native: bool = False
-    """Whether the compiled kernel is used, which does what many other modules do."""
 
 
 AREAS = {
@@ -70,15 +71,16 @@ AREAS = {
     "records": Area(
         ("runtime/kipwire/records/*.py",),
         "tests/records/test_records_[egw]*.py tests/records/test_con*.py tests/records/test_records_[!egw]*.py",
+        native_tests="tests/kernel/test_native_batches.py",
     ),
     "kafka_log": Area(
         tuple(
             f"pipeline/kipspark/sources/{name}.py" for name in ("log_[rc]*", "batch_*", "s[pe]*s", "changing_logs/*")
         ),
-        "tests/pipeline/sources/test_batch_rows.py tests/pipeline/sources/test_streams.py"
+        tests="",
+        native_tests="tests/pipeline/sources/test_batch_rows.py tests/pipeline/sources/test_streams.py"
         " tests/pipeline/sources/test_[lm]*.py tests/pipeline/sources/test_column_order.py"
         " tests/pipeline/sources/test_progress.py tests/pipeline/sources/test_changing_logs.py",
-        native=True,
     ),
 }
 
@@ -260,13 +262,17 @@ def run_tests(tree: Path, area: Area, seconds: float) -> str | None:
         **os.environ,
         "PYTHONPATH": os.pathsep.join(str(tree / source) for source in SOURCES),
         "PYTHONDONTWRITEBYTECODE": "",  # modules are many, and only that of the mutant changes
-        "KIPWIRE_NATIVE": "1" if area.native else "0",
     }
     pytest = ["-m", "pytest", "-n0", "-x", "-q", "--tb=no", "-pno:cacheprovider", "--hypothesis-seed=0"]
-    tests = [[*pytest, *map(str, sorted(tree.glob(pattern)))] for pattern in area.tests.split()]
+    runs = [
+        (kernel, [*pytest, *map(str, sorted(tree.glob(pattern)))])
+        for kernel, tests in (("0", area.tests), ("1", area.native_tests))
+        for pattern in tests.split()
+    ]
     end = time.monotonic() + seconds
-    for arguments in filter(None, [*tests, area.check.split()]):
+    for kernel, arguments in [*runs, *[("1", area.check.split())] * bool(area.check)]:
         shutil.rmtree(tree / ".hypothesis", ignore_errors=True)  # examples of other mutants
+        environment["KIPWIRE_NATIVE"] = kernel
         command = ["bash", "-c", f'ulimit -v {MOST_MEMORY}; exec "$@"', "bash", sys.executable, *arguments]
         with tempfile.TemporaryFile("w+", errors="replace") as output:
             process = subprocess.Popen(

@@ -57,7 +57,7 @@ def test_a_seed_draws_the_same_mutants() -> None:
 @pytest.mark.parametrize("name", AREAS)
 def test_areas_have_modules_and_tests(name: str) -> None:
     area = AREAS[name]
-    assert all(any(ROOT.glob(pattern)) for pattern in [*area.modules, *area.tests.split()])
+    assert all(any(ROOT.glob(pattern)) for pattern in [*area.modules, *area.tests.split(), *area.native_tests.split()])
 
 
 def test_tests_judge_a_mutant_that_is_gone_afterwards(tmp_path: Path) -> None:

@@ -72,6 +72,12 @@ def test_bytes_after_the_data_are_refused(codec: Compression) -> None:
         decompress(codec, compress(codec, b"abc") + b"\1", 1000)
 
 
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+def test_bytes_after_the_data_are_counted(codec: Compression) -> None:
+    with pytest.raises(CompressedDataError, match=f"^30 trailing bytes after the {codec} data$"):
+        decompress(codec, compress(codec, b"abc") + bytes(30), 1000)
+
+
 @every_codec
 def test_damaged_data_gives_an_error_or_other_data_and_nothing_else(codec: Compression) -> None:
     data = compress(codec, PLAIN[:3000])

@@ -33,6 +33,12 @@ def test_the_epoch_stays_where_none_is_given() -> None:
     assert with_offsets(memoryview(BATCH), 5) == BATCH  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("batch", [None, 5, "batch"])
+def test_what_is_no_buffer_is_refused(batch: Any) -> None:
+    with pytest.raises(TypeError, match="a message must be bytes or another buffer, not "):
+        with_offsets(batch, 0)
+
+
 @pytest.mark.parametrize(
     ("batch", "path", "offset", "said"),
     [

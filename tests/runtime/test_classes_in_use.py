@@ -141,6 +141,13 @@ def test_messages_can_be_pickled_and_copied(protocol: int) -> None:
     assert pickle.loads(pickle.dumps(request, protocol)) == copy.deepcopy(request) == request
 
 
+def test_uuids_of_messages_that_were_read_are_as_good_as_others() -> None:
+    """They are made without a call of their class."""
+    (topic,) = MetadataResponse.decode(response().encode()).topics
+    assert (topic.topic_id, topic.topic_id.is_safe) == (uuid.UUID(int=7), uuid.SafeUUID.unknown)
+    assert pickle.loads(pickle.dumps(topic)) == copy.deepcopy(topic) == topic
+
+
 def test_replace_gives_a_copy_with_other_values() -> None:
     message = response()
     message.unknown_tagged_fields[9] = b"kept"

@@ -120,6 +120,14 @@ def test_one_element_that_is_unlike_its_neighbours_keeps_its_values_and_its_plac
     assert read_structs(MetadataResponsePartition, data, 0, 100) == (items, len(data))
 
 
+@pytest.mark.parametrize("at", [0, 1, MANY - 1, MANY, 60, 98, 99])
+def test_a_tagged_field_among_numbers_alone_keeps_its_place(at: int) -> None:
+    items: list[Struct] = [ApiVersion(api_key=i, max_version=i % 7) for i in range(100)]
+    with_unknown_tag(items[at])
+    data = one_by_one(items)
+    assert read_structs(ApiVersion, data, 0, 100) == (items, len(data))
+
+
 def test_elements_of_all_shapes_in_runs_of_all_lengths_come_back() -> None:
     chance = random.Random(7)
     for _ in range(30):
