@@ -34,7 +34,7 @@ from random import Random
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("generated", "generator", "pipeline", "runtime")
-MOST_MEMORY = 8 << 20
+MOST_MEMORY = 4 << 20
 """KiB of addresses that tests may use: some mutants would fill the memory."""
 SPARE_SECONDS = 20.0
 """What tests of a mutant may take beyond five times their usual time; a busy machine may stop for a while."""

@@ -10,7 +10,7 @@ from itertools import repeat
 from struct import Struct as Packer
 from struct import calcsize
 
-from kipwire.codec.wire import KEPT, ONE_BYTE, PLAIN_CODES
+from kipwire.codec.wire import KEPT, ONE_BYTE
 from kipwire.structs import FEW
 from kipwire.types import TYPES
 
@@ -157,7 +157,5 @@ def equal_elements_of(cls: type[Struct]) -> EqualElements:
 def _code(field: Field) -> str:
     if field.element == "string":
         return "text"
-    if field.element in PLAIN_CODES:
-        return PLAIN_CODES[field.element]
     code = TYPES[field.encoding.replace("fixed", "int") if field.encoding else field.element].code
     return f"*{code}" if field.array else code
