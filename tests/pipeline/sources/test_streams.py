@@ -177,6 +177,19 @@ def test_a_run_that_ends_reads_what_was_there_when_it_began(tmp_path: Path) -> N
     assert Stream(tmp_path, stream.kept).all() == rows("t-0", range(30, 50)) + rows("t-1", range(5))
 
 
+def test_a_log_that_was_away_when_a_run_that_ends_began_is_not_read_again(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    segment(logs, "t-0", range(10))
+    segment(logs, "t-1", range(5))
+    stream = Stream(logs)
+    assert sorted(stream.batch()) == rows("t-0", range(10)) + rows("t-1", range(5))
+    away = (logs / "t-0").rename(tmp_path / "away")
+    stream.reader.prepareForTriggerAvailableNow()
+    away.rename(logs / "t-0")
+    assert stream.all() == []
+    assert Stream(logs, stream.kept).all() == []
+
+
 def test_before_spark_4_2_the_reader_limits_batches_itself(tmp_path: Path) -> None:
     segment(tmp_path, "t-0", range(30))
     stream = Stream(tmp_path, maxBytesPerTrigger=str(12 * SIZE))
