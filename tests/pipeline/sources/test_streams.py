@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from kipspark.errors import ListingError, SourceError
 from kipspark.files import access
 from kipspark.sources import log_rows, splits
-from kipspark.sources.changing_logs import ends, reading
+from kipspark.sources.changing_logs import ends, losses, reading
 from kipspark.sources.log_source import KafkaLogSource
 from kipspark.sources.segments import Segment, find_segments
 from kipwire.records import Record, write_batch
@@ -365,6 +365,35 @@ def test_what_was_cut_off_before_it_was_read_is_a_loss(tmp_path: Path) -> None:
     os.truncate(path, 3 * SIZE)
     with pytest.raises(SourceError, match="offsets 3 to 4 were cut off before they were read: the log now ends"):
         Stream(tmp_path).reader.partitions(start, end)
+
+
+@pytest.mark.parametrize(
+    ("present", "end", "said"),
+    [
+        (None, None, "t-0: offsets from 5 on were deleted before they were read: the folder is gone"),
+        (losses.Present(7, 9), None, "t-0: offsets 5 to 6 were deleted before they were read: the log now starts at"),
+        (
+            losses.Present(0, 3),
+            8,
+            "t-0: offsets 5 to 7 were cut off before they were read: the log now ends at offset 3",
+        ),
+    ],
+)
+def test_a_loss_says_which_offsets_are_lost(present: losses.Present | None, end: int | None, said: str) -> None:
+    with pytest.raises(SourceError, match=f"^{said}"):
+        losses.check_is_there("t-0", present, 5, end, fails=True)
+    with pytest.warns(UserWarning, match=f"^{said}"):
+        losses.check_is_there("t-0", present, 5, end, fails=False)
+
+
+def test_a_folder_that_cannot_be_listed_when_its_records_have_moved_is_an_error(tmp_path: Path) -> None:
+    path = segment(tmp_path, "t-0", range(5))
+    stream = Stream(tmp_path)
+    _, _, tasks = stream.plan() or ({}, {}, [])
+    path.unlink()
+    (tmp_path / "t-0" / f"{5:020}.log").symlink_to("nothing")
+    with pytest.raises(ListingError, match="or it is a link to nothing"):
+        stream.read(tasks)
 
 
 # Segments that are replaced.
