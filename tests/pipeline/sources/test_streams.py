@@ -547,6 +547,13 @@ def test_at_every_step_of_a_replacement_each_record_is_read_once(tmp_path: Path,
         assert Stream(tmp_path, maxBytesPerTrigger=str(batches * SIZE)).all() == rows("t-0", range(25))
 
 
+def test_a_replacement_beside_the_segment_of_its_name_is_not_read_yet(tmp_path: Path) -> None:
+    path = segment(tmp_path, "t-0", range(5))
+    path.with_name(f"{path.name}.swap").write_bytes(data([1, 3]))
+    assert [one.path for one in find_segments(tmp_path)] == [str(path)]
+    assert Stream(tmp_path).all() == rows("t-0", range(5))
+
+
 def test_a_segment_whose_replacement_is_done_after_it_was_listed_is_read_once(tmp_path: Path) -> None:
     olds = [segment(tmp_path, "t-0", range(first, first + 10)) for first in (0, 10)]
     segment(tmp_path, "t-0", range(20, 25))
