@@ -26,6 +26,7 @@ from kafka_messages.vote_response.v0 import PartitionData as Voted
 from kipwire import DecodeError, Malformed, Struct
 from kipwire.codec.arrays import ElementPackers, read_structs, write_elements
 from kipwire.codec.equal_elements import MANY, EqualElements
+from kipwire.codec.uuids import read_uuids
 from kipwire.codec.wire import new
 from tests.support.cost import cost_of
 
@@ -184,6 +185,14 @@ def test_a_count_beyond_the_bytes_costs_neither_time_nor_memory(make: Callable[[
     cost = cost_of(refuse)
     assert cost.steps < 10_000
     assert cost.memory < 1_000_000
+
+
+@pytest.mark.parametrize("count", [-1, 11, 100_000])
+def test_a_count_of_uuids_beyond_the_bytes_is_refused_before_any_is_made(count: int) -> None:
+    data = b"before" + bytes(range(160))
+    assert read_uuids(data, 6, 10) == ([uuid.UUID(bytes=data[at : at + 16]) for at in range(6, 166, 16)], 166)
+    with pytest.raises(Malformed):
+        read_uuids(data, 6, count)
 
 
 class Counting(bytes):
