@@ -109,8 +109,9 @@ ENCODINGS: dict[str, Walk] = {
     "merge": lambda it: (lambda counts: lambda: kipwire.encodings.merge(counts, counts))(
         kipwire.encodings.count(it.cls.decode(it.data))
     ),
+    "kept_form": lambda it: lambda: kipwire.encodings.kept_form([it.cls], it.path),
 }
-NO_ENCODINGS = {"IntegerCounts": "the numbers of one field"}
+NO_ENCODINGS = {"IntegerCounts": "the numbers of one field", "form_of_tagged": "makes a text"}
 
 PROJECTIONS: dict[str, Walk] = {
     "Projection": lambda it: lambda: Projection(it.cls, it.path),

@@ -162,12 +162,12 @@ def test_where_spark_wants_what_is_deterministic_a_column_of_its_own_is_it(table
 
 
 REPORTS: dict[str, Callable[[SparkSession], Report]] = {
-    "offsets": partial(offsets_report, path=SEGMENTS),
-    "transactions": partial(transactions_report, path=SEGMENTS),
-    "metadata": partial(metadata_report, path=SEGMENTS, at=None),
-    "share": partial(share_report, path=SEGMENTS),
-    "tiered": partial(tiered_report, path=SEGMENTS),
-    "compaction": partial(compaction_report, path=SEGMENTS, wanted=()),
+    "offsets": partial(offsets_report, roots=SEGMENTS),
+    "transactions": partial(transactions_report, roots=SEGMENTS),
+    "metadata": partial(metadata_report, roots=SEGMENTS, at=None),
+    "share": partial(share_report, roots=SEGMENTS),
+    "tiered": partial(tiered_report, roots=SEGMENTS),
+    "compaction": partial(compaction_report, roots=SEGMENTS, wanted=()),
 }
 """The jobs that read records of the brokers."""
 
