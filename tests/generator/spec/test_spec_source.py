@@ -184,6 +184,14 @@ def test_what_is_not_a_file_is_a_problem(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="needs /dev/zero")
 def test_endless_device_is_a_problem() -> None:
     (problem,) = read_file("/dev/zero").problems
+    assert problem.text.startswith("cannot be read: is a pipe, a socket or a device, not a file")
+
+
+def test_a_file_of_more_bytes_than_a_spec_has_is_a_problem(tmp_path: Path) -> None:
+    file = tmp_path / "Probe.json"
+    with file.open("wb") as stream:
+        stream.truncate(MAX_BYTES + 1)
+    (problem,) = read_file(file).problems
     assert str(MAX_BYTES) in problem.text
 
 
