@@ -1,4 +1,4 @@
-"""What the bytes of a segment are where no whole batch can be read: every byte is accounted for.
+"""The account of a segment's bytes where no whole batch can be read.
 
 A segment is a row of batches without gaps. A reader that comes to bytes which are no whole batch asks `account`. The
 answer is one of two things, and there is no third one:
@@ -130,6 +130,7 @@ def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
     Raises:
         OSError: the file cannot be read.
     """
+    search = Search(file, start, end)
     position: int | None = start
     before: Head | None = None
     while position is not None and position < end:
@@ -142,7 +143,7 @@ def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
         elif _is_zeros(file, position, min(end, position + _CHUNK)):  # space taken in advance; a log is asked often
             break
         else:
-            position = _Search(file, end).next(position + 1)
+            position = search.next(position + 1)
     if before is not None:
         yield before
 
@@ -153,28 +154,28 @@ def is_whole(file: BinaryIO, head: Head) -> bool:
     Raises:
         OSError: the file cannot be read.
     """
-    return _Search(file, head.end).is_whole(head)
+    return Search(file, head.position, head.end).is_whole(head)
 
 
 def account(
-    file: BinaryIO, name: str, cursor: tuple[int, int], limit: int, error: DecodeError | None, *, grows: bool
+    search: Search, name: str, cursor: tuple[int, int], error: DecodeError | None, *, grows: bool
 ) -> Tail | Damage:
     """Decide what the bytes are that no batch could be read from.
 
     Args:
-        file: the segment; it may be left at any position.
+        search: the bytes: a file, or a part of it that ends where a batch starts. One for all accounts of these bytes.
         name: the file in errors.
-        cursor: where a batch should start, before `limit`, and the number of batches before it.
-        limit: the end of the file, or of a part of it that ends where a batch starts.
-        error: what is wrong with the batch; None if its length goes beyond `limit`.
-        grows: true if `limit` is the end of a file that more is added to.
+        cursor: where a batch should start, before the limit of the search, and the number of batches before it.
+        error: what is wrong with the batch; None if its length goes beyond the limit.
+        grows: true if the limit is the end of a file that more is added to.
 
     Returns:
-        A tail, which reaches to `limit`, or damage of at least one byte.
+        A tail, which reaches to the limit, or damage of at least one byte.
 
     Raises:
         OSError: the file cannot be read.
     """
+    file, limit = search.file, search.limit
     position, number = cursor
     location = number, position, name
     if _is_zeros(file, position, limit):
@@ -185,7 +186,6 @@ def account(
     head = head_at(file, position)
     if error is not None and head is not None and _can_end(file, head, limit):
         return Damage(position, head.end, error, True)
-    search = _Search(file, limit)
     following = search.next(position + 1)
     if error is not None:
         return Damage(position, following or limit, error, False)
@@ -215,15 +215,17 @@ def _can_end(file: BinaryIO, head: Head, limit: int) -> bool:
     return head.end == limit or (head.end < limit and head_at(file, head.end) is not None)
 
 
-class _Search:
-    """Looks for whole batches in the bytes of a segment."""
+class Search:
+    """Looks for whole batches in some bytes of a segment, as often as damage is found there."""
 
-    def __init__(self, file: BinaryIO, limit: int) -> None:
-        """Prepare it; batches end at `limit` or before it."""
+    def __init__(self, file: BinaryIO, start: int, limit: int) -> None:
+        """Prepare it for the bytes from `start` to `limit`; batches end there or before it."""
         self.file = file
         self.limit = limit
         self.is_sure_of_none = False
-        """True once nothing was found that might be a whole batch."""
+        """True if the last search found nothing that might be a whole batch."""
+        # Hostile heads could have checksums computed without end, in one search or in many.
+        self._left = 4 * (limit - start) + _ALLOWANCE
 
     def next(self, position: int) -> int | None:
         """Find the first batch from a position on at which reading can go on; None if there is none.
@@ -232,10 +234,9 @@ class _Search:
         of a record is passed over, since the rest of that record follows it.
         """
         self.is_sure_of_none = True
-        left = 4 * (self.limit - position) + _ALLOWANCE  # hostile heads could have checksums computed without end
         for head in self._heads(position):
-            left -= head.size
-            if left < 0:
+            self._left -= head.size
+            if self._left < 0:
                 self.is_sure_of_none = False
                 return None
             if not self.is_whole(head):

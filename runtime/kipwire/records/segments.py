@@ -12,7 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from kipwire.errors import DecodeError
-from kipwire.records.accounting import Damage, Tail, account
+from kipwire.records.accounting import Damage, Search, Tail, account
 from kipwire.records.bounds import Bounds
 from kipwire.records.locations import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.model import RecordBatch
@@ -161,6 +161,7 @@ def read_part(
     grows = grows or size < end
     limit = size if grows else end
     cursor = Cursor(start)
+    search = Search(file, start, limit)
     rules = rules_of("kafka", max_decompressed_size, max_items)
     take = _reader(file, _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS)
     while cursor.position < min(end, limit):
@@ -184,7 +185,7 @@ def read_part(
             error = caught
         if cursor.position >= min(end, limit):
             break
-        found = account(file, name, (cursor.position, cursor.number), limit, error, grows=grows)
+        found = account(search, name, (cursor.position, cursor.number), error, grows=grows)
         yield found
         if isinstance(found, Tail):
             return
