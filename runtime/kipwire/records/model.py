@@ -93,7 +93,8 @@ class Record:
         """Milliseconds since 1970; -1 if there is none."""
         self.key = key
         self.value = value
-        self.headers = list(headers.items() if isinstance(headers, Mapping) else headers)
+        pairs: Iterable[Any] = headers.items() if isinstance(headers, Mapping) else headers
+        self.headers: list[Header] = list(pairs)
         """Keys and values, in the order of the sender; a key may be there more than once.
 
         A key is a plain `str` if its bytes are UTF-8, else a `RawHeaderKey`, which is the text that Java has.
