@@ -83,6 +83,6 @@ def _scanned(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
         head = found
     if head is None:
         return None
-    # A stream goes on from this offset: a damaged one would let it pass over what is added next.
+    # A stream goes on from this offset: a damaged one would let it pass over what is added next, or read nothing.
     last_offset = head.last_offset if head == begin.last or is_whole(file, head) else head.offset
-    return End(last, head.end, last_offset + 1, head)
+    return End(last, head.end, max(last_offset, last.base_offset) + 1, head)
