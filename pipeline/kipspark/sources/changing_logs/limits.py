@@ -66,8 +66,8 @@ class Unread:
                 if head.last_offset < reached:  # it was read from a segment that is just replacing this one
                     continue
                 size += head.size
-                if following is not None and following.last_offset <= head.last_offset:
-                    continue  # one of the two is damaged: no batch of the stream ends between them
+                if following is not None and not _are_in_order(head, following):
+                    continue  # one of the two may be damaged: no batch of the stream ends between them
                 reached = min(head.last_offset + 1, self._until)
                 yield reached, size, Place(segment.inode, reached, head.end, head)
                 size = 0
@@ -91,6 +91,13 @@ def _heads_in(segment: Segment, position: int, end: int) -> Iterator[Head]:
             return
         position = heads[-1].end
         count = min(2 * count, _MOST_HEADS)
+
+
+def _are_in_order(head: Head, following: Head) -> bool:
+    """Decide whether a head shows that the last offset of the one before it is right."""
+    if head.magic == 2 and following.magic != 2:  # such an entry says its last offset alone
+        return False
+    return head.last_offset < following.last_offset
 
 
 def _with_next(heads: Iterator[Head]) -> Iterator[tuple[Head, Head | None]]:
