@@ -376,7 +376,7 @@ def _expect_rows(
     for path, start, batch in log.intact():
         if waits_from is not None and batch.offsets[0] >= waits_from:
             continue
-        # A batch that lost its last byte, a zero, may be whole with the first byte of the next one, which it then is not.
+        # A batch that lost its last byte, a zero, may be whole with the first byte of the next one, which then is not.
         covered = [one for one in found[path] if one.start < start + len(batch.data) and start < one.end]
         if is_records and Stretch(start, start + len(batch.data), "batch") in covered:
             assert counts[str(path), start] == len(batch.offsets), (path.name, start)
