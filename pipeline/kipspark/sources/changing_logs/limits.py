@@ -59,7 +59,7 @@ class Unread:
     def _found(self) -> Iterator[tuple[int, int, Place | None]]:
         """The offset after each batch, its size, and where the next one starts."""
         reached, size = self.offset, 0
-        for segment, heads in self._heads():
+        for segment, end_offset, heads in self._heads():
             for head, following in _with_next(heads):
                 if head.offset >= self._until:
                     break
@@ -68,17 +68,20 @@ class Unread:
                 size += head.size
                 if following is not None and not _are_in_order(head, following):
                     continue  # one of the two may be damaged: no batch of the stream ends between them
-                reached = min(head.last_offset + 1, self._until)
+                reached = min(head.last_offset + 1, end_offset)
                 yield reached, size, Place(segment.inode, reached, head.end, head)
                 size = 0
         if reached < self._until:
             yield self._until, size, None
 
-    def _heads(self) -> Iterator[tuple[Segment, Iterator[Head]]]:
-        """The segments, each with the heads that are unread."""
-        position, last = self._position, self._segments[-1]
-        for segment in self._segments:
-            yield segment, _heads_in(segment, position, self._end.position if segment is last else segment.size)
+    def _heads(self) -> Iterator[tuple[Segment, int, Iterator[Head]]]:
+        """The segments, each with the offset at which the next one starts, and with the heads that are unread."""
+        position = self._position
+        for number, segment in enumerate(self._segments, 1):
+            following = self._segments[number] if number < len(self._segments) else None
+            end = self._end.position if following is None else segment.size
+            end_offset = self._until if following is None or segment.is_swap else following.base_offset
+            yield segment, min(end_offset, self._until), _heads_in(segment, position, end)
             position = 0
 
 
