@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import position_before
-from kipwire.records.accounting import Head, batch_heads
+from kipwire.records.accounting import Head, batch_heads, is_whole
 
 _MOST_HEADS = 4096
 """Heads that are read at once."""
@@ -45,13 +45,22 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
     for place in known:
         if (place.inode, place.offset) == (segment.inode, offset) and _is_there(segment, place):
             return place.position
-    position = position_before(segment, offset - 1)  # a batch before the offset, so that no damage after it is missed
+    position = start = position_before(
+        segment, offset - 1
+    )  # a batch before the offset, so that no damage after it is missed
+    before: Head | None = None
     while heads := heads_at(segment, position, segment.size, _MOST_HEADS):
-        for head in heads:
-            if head.last_offset >= offset:
-                return position
-            position = head.end
-    return position
+        following = next((head for head in heads if head.last_offset >= offset), None)
+        below = heads if following is None else heads[: heads.index(following)]
+        before = below[-1] if below else before
+        position = heads[-1].end
+        if following is not None:
+            break
+    if before is None:
+        return start
+    # A damaged length may take in batches that are not below the offset.
+    with Path(segment.path).open("rb") as file:
+        return before.end if is_whole(file, before) else before.position
 
 
 def _is_there(segment: Segment, place: Place) -> bool:
