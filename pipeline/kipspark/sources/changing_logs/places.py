@@ -45,9 +45,8 @@ def position_at(segment: Segment, offset: int, known: Collection[Place] = ()) ->
     for place in known:
         if (place.inode, place.offset) == (segment.inode, offset) and _is_there(segment, place):
             return place.position
-    position = start = position_before(
-        segment, offset - 1
-    )  # a batch before the offset, so that no damage after it is missed
+    # From a batch that is below the offset, so that no damage between the two is missed.
+    position = start = position_before(segment, offset - 1)
     before: Head | None = None
     while heads := heads_at(segment, position, segment.size, _MOST_HEADS):
         following = next((head for head in heads if head.last_offset >= offset), None)
