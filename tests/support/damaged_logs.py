@@ -372,7 +372,7 @@ def _expect_rows(
     counts: dict[tuple[str, int], int] = {}
     for row in rows:
         key = (row["segment"], row["batch_position"])
-        counts[key] = counts.get(key, 0) + 1
+        counts[key] = counts.get(key, 0) + (row["error"] is None)
     is_records = bool(rows) and "offset" in rows[0]
     for path, start, batch in log.intact():
         if waits_from is not None and batch.offsets[0] >= waits_from:
