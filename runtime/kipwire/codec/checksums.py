@@ -14,27 +14,32 @@ __all__ = ["crc32", "crc32c"]
 _POLYNOMIAL = 0x82F63B78
 
 
-def crc32c(data: bytes) -> int:
-    """CRC-32C (Castagnoli), the checksum of record batches of magic 2; google-crc32c computes it where it is there."""
-    return _fastest()(data)
+def crc32c(data: bytes, value: int = 0) -> int:
+    """CRC-32C (Castagnoli), the checksum of record batches of magic 2; google-crc32c computes it where it is there.
+
+    Args:
+        data: the bytes.
+        value: the checksum of the bytes before them, as for `zlib.crc32`.
+    """
+    return _fastest()(value, data)
 
 
 @cache
-def _fastest() -> Callable[[bytes], int]:
+def _fastest() -> Callable[[int, bytes], int]:
     try:
-        from google_crc32c import value  # here, since few of the programs that import a layout need it
+        from google_crc32c import extend  # here, since few of the programs that import a layout need it
     except ImportError:
         return crc32c_of_tables
-    function: Callable[[bytes], int] = value
+    function: Callable[[int, bytes], int] = extend
     return function
 
 
-def crc32c_of_tables(data: bytes) -> int:
+def crc32c_of_tables(value: int, data: bytes) -> int:
     """CRC-32C in plain Python, eight bytes a step: slow, but it needs no library."""
     from struct import iter_unpack
 
     t0, t1, t2, t3, t4, t5, t6, t7 = _tables()
-    crc = 0xFFFFFFFF
+    crc = value ^ 0xFFFFFFFF
     view = memoryview(data).cast("B")
     whole = len(view) & ~7
     for (word,) in iter_unpack("<Q", view[:whole]):
