@@ -88,13 +88,27 @@ class Head(NamedTuple):
         """The position after the batch."""
         return self.position + self.size
 
-    def below(self, following: Head) -> Head:
-        """The same head with offsets that the next head of the log does not contradict."""
-        # The offset of an entry of magic 0 or 1 is its last one, and it may have several.
-        highest = (following.offset if following.magic == 2 else following.last_offset) - 1
-        if self.last_offset <= highest:
-            return self
-        return self._replace(offset=min(self.offset, highest), last_offset=highest)
+    @property
+    def least_offset(self) -> int:
+        """The first offset, as far as the head says it: an entry of magic 0 or 1 may have several records."""
+        return self.offset if self.magic == 2 else self.last_offset
+
+
+def _ascending(before: Head, head: Head, lowest: int) -> tuple[Head, Head]:
+    """Make the offsets of two heads ascend, since no checksum covers the first one: lower those before, or raise these.
+
+    Args:
+        before: a head, whose last offset is at least the lowest one.
+        head: the next one.
+        lowest: the lowest offset that the first head may end with.
+    """
+    highest = head.least_offset - 1
+    if before.last_offset <= highest:
+        return before, head
+    if highest >= lowest:
+        return before._replace(offset=min(before.offset, highest), last_offset=highest), head
+    least = before.last_offset + 1
+    return before, head._replace(offset=max(head.offset, least), last_offset=max(head.last_offset, least))
 
 
 def head_at(file: BinaryIO, position: int) -> Head | None:
@@ -117,10 +131,12 @@ def head_of(data: bytes, position: int) -> Head | None:
 
 
 def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
-    """Yield the heads of the whole batches between two positions, by their lengths alone: no checksum is looked at.
+    """Yield the heads of the whole batches between two positions, by their lengths; few checksums are looked at.
 
     After bytes that are no batch it goes on where a whole batch starts again, so that damage hides nothing after it.
-    The offsets of a log ascend: where the next head contradicts a last offset, that is made to be below the next one.
+    As for `account`, a length is right if another batch follows by its length, or else if the checksum is right, or no
+    batch can be found after this one's start. The offsets of a log ascend: where two heads contradict that, the offsets
+    of one of them are made to fit the others.
 
     Args:
         file: a segment.
@@ -131,19 +147,29 @@ def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
         OSError: the file cannot be read.
     """
     search = Search(file, start, end)
-    position: int | None = start
+    position, head = start, head_at(file, start)
     before: Head | None = None
-    while position is not None and position < end:
-        head = head_at(file, position)
+    lowest = 0
+    while position < end:
+        found: int | None = None
         if head is not None and head.end <= end:
-            if before is not None:
-                yield before.below(head)
-            before = head
-            position = head.end
-        elif _is_zeros(file, position, min(end, position + _CHUNK)):  # space taken in advance; a log is asked often
+            following = head_at(file, head.end) if head.end < end else None
+            if (following is None or following.end > end) and not search.is_whole(head):
+                found = search.next(position + 1)  # its length is not believed, if there is anything else
+            if found is None:
+                if before is not None:
+                    before, head = _ascending(before, head, lowest)
+                    lowest = before.last_offset + 1
+                    yield before
+                before, position, head = head, head.end, following
+                continue
+        elif not _is_zeros(
+            file, position, min(end, position + _CHUNK)
+        ):  # they are many where space is taken in advance
+            found = search.next(position + 1)
+        if found is None:
             break
-        else:
-            position = search.next(position + 1)
+        position, head = found, head_at(file, found)
     if before is not None:
         yield before
 
@@ -184,11 +210,14 @@ def account(
         reason = f"{counted(limit - position, 'zero byte')} up to byte {limit}, where a batch should be"
         return Damage(position, limit, error_at(location, 2, FORMATS[2].size_name, SIZE, reason), False)
     head = head_at(file, position)
-    if error is not None and head is not None and _can_end(file, head, limit):
-        return Damage(position, head.end, error, True)
+    if error is not None and head is not None and head.end < limit:
+        next_head = head_at(file, head.end)
+        if next_head is not None and next_head.end <= limit:
+            return Damage(position, head.end, error, True)  # nothing is searched: a file may have many broken batches
     following = search.next(position + 1)
     if error is not None:
-        return Damage(position, following or limit, error, False)
+        is_batch = following is None and head is not None and head.end == limit
+        return Damage(position, following or limit, error, is_batch)
     ends_there = head is not None and search.is_whole(head._replace(size=limit - position))
     if grows and search.is_sure_of_none and not ends_there:
         return Tail(position, limit - position, False)
@@ -205,14 +234,6 @@ def account(
     return Damage(
         position, following or limit, error_at(location, magic, FORMATS[magic].size_name, SIZE, f"{what} {why}"), False
     )
-
-
-def _can_end(file: BinaryIO, head: Head, limit: int) -> bool:
-    """Decide whether to believe the length of a broken batch: a batch can start where it ends.
-
-    Then nothing is searched, since a file may have many broken batches.
-    """
-    return head.end == limit or (head.end < limit and head_at(file, head.end) is not None)
 
 
 class Search:
@@ -269,11 +290,15 @@ class Search:
         """Compare the checksum of a batch with its bytes."""
         if not FORMATS[head.magic].smallest + SIZE_END <= head.size <= MAX_BATCH_SIZE:
             return False
-        self.file.seek(head.position)
-        data = self.file.read(head.size)
-        at = FORMATS[head.magic].crc
+        crc = FORMATS[head.magic].crc
+        self.file.seek(head.position + crc)
+        expected = int.from_bytes(self.file.read(4), "big")
         checksum = crc32c if head.magic == 2 else crc32
-        return len(data) == head.size and checksum(data[at + 4 :]) == int.from_bytes(data[at : at + 4], "big")
+        computed, left = 0, head.size - crc - 4
+        while left and (chunk := self.file.read(min(left, _CHUNK))):
+            computed = checksum(chunk, computed)
+            left -= len(chunk)
+        return not left and computed == expected
 
 
 def _is_zeros(file: BinaryIO, start: int, end: int) -> bool:
