@@ -78,11 +78,15 @@ def _scanned(file: BinaryIO, last: Segment, begin: End | None) -> End | None:
     """The end of a segment, scanned from a place; None if no batch ends there or after it."""
     if begin is None:
         return None
-    head = begin.last
+    before, head = None, begin.last
     for found in batch_heads(file, begin.position, last.size):
-        head = found
+        before, head = head, found
     if head is None:
         return None
     # A stream goes on from this offset: a damaged one would let it pass over what is added next, or read nothing.
-    last_offset = head.last_offset if head == begin.last or is_whole(file, head) else head.offset
-    return End(last, head.end, max(last_offset, last.base_offset) + 1, head)
+    if head == begin.last or is_whole(file, head):
+        return End(last, head.end, max(head.last_offset, last.base_offset) + 1, head)
+    written = head_at(file, head.position)
+    if before is not None and (written is None or written.offset <= before.last_offset):  # nothing in it is sure
+        return End(last, head.position, max(before.last_offset, last.base_offset) + 1, before)
+    return End(last, head.end, max(head.offset, last.base_offset) + 1, head)

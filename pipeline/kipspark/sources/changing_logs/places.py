@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from errno import ENOENT
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import position_before
-from kipwire.records.accounting import Head, batch_heads, is_whole
+from kipwire.records.accounting import Head, batch_heads, head_at, is_whole
 
 _MOST_HEADS = 4096
 """Heads that are read at once."""
@@ -66,7 +67,8 @@ def _is_there(segment: Segment, place: Place) -> bool:
     """Whether the segment was not cut off before a place, and written again in other batches."""
     if place.before is None:
         return place.position == 0
-    return heads_at(segment, place.before.position, segment.size, 1) == [place.before]
+    with _opened(segment) as file:
+        return head_at(file, place.before.position) == place.before
 
 
 def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head]:
@@ -75,7 +77,14 @@ def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head
     Raises:
         OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
     """
+    with _opened(segment) as file:
+        return list(islice(batch_heads(file, position, end), count))
+
+
+@contextmanager
+def _opened(segment: Segment) -> Iterator[BinaryIO]:
+    """Open the file of a segment, if it is still that one."""
     with Path(segment.path).open("rb") as file:
         if segment.is_replaced_by(os.fstat(file.fileno())):
             raise FileNotFoundError(ENOENT, "was replaced", segment.path)
-        return list(islice(batch_heads(file, position, end), count))
+        yield file
