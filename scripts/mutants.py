@@ -78,7 +78,7 @@ AREAS = {
         " pipeline/kipspark/sources/s[pe]*s.py pipeline/kipspark/sources/changing_logs/*.py",
         tests="",
         native_tests="tests/pipeline/sources/test_batch_rows.py tests/pipeline/sources/test_streams.py"
-        " tests/pipeline/sources/test_[lm]*.py tests/pipeline/sources/test_column_order.py"
+        " tests/pipeline/sources/test_[dlm]*.py tests/pipeline/sources/test_column_order.py"
         " tests/pipeline/sources/test_progress.py tests/pipeline/sources/test_changing_logs.py",
     ),
 }

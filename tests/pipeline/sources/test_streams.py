@@ -595,6 +595,23 @@ def test_an_end_in_the_middle_of_a_batch_is_that_of_the_batch_before(tmp_path: P
     assert Stream(tmp_path).batch() == rows("t-0", range(4))
 
 
+def test_a_broken_batch_at_the_end_whose_offset_cannot_be_right_is_reported_when_others_follow(tmp_path: Path) -> None:
+    """From its offset a stream would read nothing, or take what is added next for what it has read."""
+    path = segment(tmp_path, "t-0", range(5))
+    broken = bytearray(data([2]))
+    broken[30] ^= 1
+    with path.open("ab") as file:
+        file.write(broken)
+    stream = Stream(tmp_path, mode="PERMISSIVE")
+    assert stream.all() == rows("t-0", range(5))
+    segment(tmp_path, "t-0", range(5, 8), base=0)
+    planned = stream.plan()
+    assert planned is not None
+    found = [row for task in planned[2] for batch in stream.reader.read(task) for row in batch.to_pylist()]
+    assert [row["offset"] for row in found] == [None, 5, 6, 7]
+    assert found[0]["batch_position"] == 5 * SIZE and "crc" in found[0]["error"]
+
+
 def test_the_index_of_a_segment_finds_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = segment(tmp_path, "t-0", range(500))
     path.with_suffix(".index").write_bytes((490).to_bytes(4, "big") + (490 * SIZE).to_bytes(4, "big"))
