@@ -88,23 +88,16 @@ class Head(NamedTuple):
         """The position after the batch."""
         return self.position + self.size
 
-    @property
-    def least_offset(self) -> int:
-        """The first offset, as far as the head says it: an entry of magic 0 or 1 may have several records."""
-        return self.offset if self.magic == 2 else self.last_offset
-
 
 def _ascending(before: Head, head: Head, lowest: int) -> tuple[Head, Head]:
     """Make the offsets of two heads ascend, since no checksum covers the first one: lower those before, or raise these.
 
     Args:
         before: a head, whose last offset is at least the lowest one.
-        head: the next one.
+        head: the next one, which begins at that last offset or before it.
         lowest: the lowest offset that the first head may end with.
     """
-    highest = head.least_offset - 1
-    if before.last_offset <= highest:
-        return before, head
+    highest = head.offset - 1
     if highest >= lowest:
         return before._replace(offset=min(before.offset, highest), last_offset=highest), head
     least = before.last_offset + 1
@@ -152,16 +145,17 @@ def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
     lowest = 0
     while position < end:
         found: int | None = None
-        if head is not None and head.end <= end:
-            following = head_at(file, head.end) if head.end < end else None
+        if head is not None and (next_position := head.end) <= end:
+            following = head_at(file, next_position) if next_position < end else None
             if (following is None or following.end > end) and not search.is_whole(head):
                 found = search.next(position + 1)  # its length is not believed, if there is anything else
             if found is None:
                 if before is not None:
-                    before, head = _ascending(before, head, lowest)
+                    if before.last_offset >= head.offset:
+                        before, head = _ascending(before, head, lowest)
                     lowest = before.last_offset + 1
                     yield before
-                before, position, head = head, head.end, following
+                before, position, head = head, next_position, following
                 continue
         elif not _is_zeros(
             file, position, min(end, position + _CHUNK)
