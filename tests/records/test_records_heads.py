@@ -8,8 +8,8 @@ import pytest
 
 from kafka_records.message_and_offset import v0, v1
 from kafka_records.record_batch.v2 import RecordBatch
-from kipgen.commands.inspect.tree import Piece, inspect_message
 from kipwire import Message
+from kipwire.console.inspect.tree import Piece, inspect_message
 from kipwire.proposals.compressed_message_set.v2 import CompressedMessageSet
 from kipwire.proposals.message_and_offset.v2 import Header, MessageAndOffset
 from kipwire.records import heads

@@ -10,15 +10,15 @@ import typer
 from kipgen.commands.advise.command import advise
 from kipgen.commands.check_command import check
 from kipgen.commands.compat.command import compat
-from kipgen.commands.console import fail, system_error
 from kipgen.commands.drift.command import drift
-from kipgen.commands.dump.command import dump
 from kipgen.commands.generate_command import generate
-from kipgen.commands.inspect.command import inspect
 from kipgen.commands.new_command import new
 from kipgen.commands.quick import QuickCommand, QuickGroup
 from kipgen.commands.rules_command import rules
 from kipgen.commands.schema_command import schema
+from kipwire.console.command_line import fail, system_error
+from kipwire.console.dump.command import dump
+from kipwire.console.inspect.command import inspect
 from kipwire.release import release_line
 from kipwire.tools.lines import print_err, print_out
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kipgen.commands.console import fail, packages_here, settings_here
+from kipgen.commands.console import packages_here, settings_here
 from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
+from kipwire.console.command_line import fail
 from kipwire.tools.lines import print_out
 from kipwire.tools.words import counted
 
@@ -44,8 +45,8 @@ def check(
 ) -> None:
     """Check specs against the rules of the language; all problems at once."""
     from kipgen.commands.policy import Policy
-    from kipgen.files import need_input
     from kipgen.reading.check import read_file
+    from kipwire.tools.files import need_input
 
     settings = settings_here()
     policy = Policy.of(settings, strict)

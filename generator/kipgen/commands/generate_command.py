@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kipgen.commands.console import fail, one_line, packages_here, settings_here
+from kipgen.commands.console import packages_here, settings_here
 from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
+from kipwire.console.command_line import fail, one_line
 from kipwire.tools.lines import print_err, print_out
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kipgen.commands.console import fail, one_line, settings_here
+from kipgen.commands.console import settings_here
+from kipwire.console.command_line import fail, one_line
 from kipwire.tools.lines import print_out
 
 
@@ -36,7 +37,7 @@ def new(
     import re
 
     from kipgen.commands.new_spec import new_specs, taken_api_keys
-    from kipgen.files import write_whole
+    from kipwire.tools.files import write_whole
 
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
         fail(f"{name!r} is not a valid message name; start with a capital, then use letters and digits")

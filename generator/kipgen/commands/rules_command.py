@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kipgen.commands.console import fail
+from kipwire.console.command_line import fail
 from kipwire.tools.lines import print_out
 from kipwire.tools.words import did_you_mean
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kipgen.files import read_regular
+from kipwire.tools.files import read_regular
 from kipwire.tools.words import did_you_mean
 
 if TYPE_CHECKING:

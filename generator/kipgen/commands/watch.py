@@ -8,9 +8,9 @@ from pathlib import Path
 
 from watchfiles import Change, watch
 
-from kipgen.commands.console import one_line, system_error
 from kipgen.reading.check import Checked, Reader, read_file
 from kipgen.reading.spec_files import is_spec_file
+from kipwire.console.command_line import one_line, system_error
 from kipwire.tools.lines import print_err
 
 _QUIET_MS = 20

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from kipgen.files import read_regular, write_whole
 from kipgen.language.names import need_package_name
 from kipgen.language.problems import Problem
 from kipgen.language.spec import MessageSpec
@@ -37,6 +36,7 @@ from kipgen.reading import check
 from kipgen.reading.enum_spec import is_enum_file
 from kipgen.reading.source import MAX_BYTES
 from kipgen.reading.spec_files import spec_files
+from kipwire.tools.files import read_regular, write_whole
 
 Progress = Callable[[int, int], object]
 

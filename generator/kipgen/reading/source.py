@@ -14,9 +14,9 @@ from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-define
 from pathlib import Path, PurePath
 from typing import Any
 
-from kipgen.files import need_input
 from kipgen.language.problems import Problem
 from kipgen.language.spec import Location
+from kipwire.tools.files import need_input
 
 JsonPath = tuple[str | int, ...]
 """The way from the top of a document to a value: keys and list positions."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kipgen.files import read_regular
 from kipgen.reading.enum_spec import is_enum_file
 from kipgen.reading.source import MAX_BYTES
+from kipwire.tools.files import read_regular
 
 MANIFEST = "kipgen.manifest.json"
 """The name of the file that says what a generated package was made from; it is never a spec."""

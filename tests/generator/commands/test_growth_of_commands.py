@@ -17,12 +17,12 @@ import pytest
 from kipgen.commands.advise.savings import AdviceError, advise
 from kipgen.commands.app import app
 from kipgen.commands.compat.revisions import compare_paths
-from kipgen.commands.inspect.text import text_lines
-from kipgen.commands.inspect.tree import inspect_message
 from kipgen.package.generate import find_changes
 from kipgen.python.pymodel import python_structs
 from kipgen.reading.check import read_bytes, read_file
 from kipgen.resolve.wire import resolve
+from kipwire.console.inspect.text import text_lines
+from kipwire.console.inspect.tree import inspect_message
 from kipwire.encodings import count
 from tests.support.growing_specs import LEVELS, SHAPES, message, of_levels
 from tests.support.growth import LINEAR, QUADRATIC, Action, Fresh, Packages, slow, untold

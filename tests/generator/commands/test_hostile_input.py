@@ -16,9 +16,9 @@ import pytest
 from kipgen.commands.advise import samples as advise_samples
 from kipgen.commands.compat import allow, git
 from kipgen.commands.compat.git import GitError, contents, find_commit, spec_blobs
-from kipgen.commands.inspect import input as inspect_input
 from kipgen.commands.new_spec import new_specs
 from kipwire import JsonError
+from kipwire.console.inspect import input as inspect_input
 from kipwire.tools.printable import printable_line, printable_text
 from kipwire.tools.terminal import DataConsole
 from tests.support import command_line

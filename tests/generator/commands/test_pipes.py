@@ -13,7 +13,7 @@ import pytest
 
 from kipgen.commands.app import app
 from kipgen.commands.new_spec import new_specs
-from kipgen.files import need_file, need_input, read_regular
+from kipwire.tools.files import need_file, need_input, read_regular
 from tests.support.places import ROOT
 
 pytestmark = [

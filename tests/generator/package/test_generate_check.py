@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from kipgen.commands.new_spec import new_specs
-from kipgen.files import write_whole
 from kipgen.package import manifest
 from kipgen.package.generate import PackageChanges, apply_changes, differences, find_changes, find_changes_afresh
 from kipgen.package.manifest import FILE_NAME, digest
+from kipwire.tools.files import write_whole
 from tests.support.places import ROOT
 from tests.support.subjects.package_runs import change, content, generate, planned
 

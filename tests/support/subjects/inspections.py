@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker
-from kipgen.commands.inspect.text import text_lines
-from kipgen.commands.inspect.tree import Inspection, inspect_message
+from kipwire.console.inspect.text import text_lines
+from kipwire.console.inspect.tree import Inspection, inspect_message
 
 
 def broker_message(host: str = "a.example") -> Any:

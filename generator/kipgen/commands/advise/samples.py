@@ -12,7 +12,6 @@ from io import BufferedReader
 from pathlib import Path
 from typing import cast
 
-from kipgen.files import need_input
 from kipgen.language.spec import MessageSpec
 from kipwire import KipwireError, Message
 from kipwire.captures import (
@@ -29,6 +28,7 @@ from kipwire.captures import (
 )
 from kipwire.encodings import Counts
 from kipwire.registry import Registry, registry_of
+from kipwire.tools.files import need_input
 from kipwire.tools.words import only_left
 
 Progress = Callable[[int], object]

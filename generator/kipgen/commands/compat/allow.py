@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kipgen.commands.compat.finding import Finding
 from kipgen.commands.compat.rules import BY_ID
-from kipgen.files import read_regular
+from kipwire.tools.files import read_regular
 from kipwire.tools.words import did_you_mean
 
 MAX_BYTES = 2**20

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kipgen.commands.console import fail, one_line, print_problems
+from kipgen.commands.console import print_problems
+from kipwire.console.command_line import fail, one_line
 from kipwire.tools.lines import print_err, print_out
 from kipwire.tools.words import counted
 

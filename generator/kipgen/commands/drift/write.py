@@ -23,12 +23,12 @@ from kipgen.commands.drift.facts import PROPERTIES, Node, Value, nodes
 from kipgen.commands.drift.jars import Published
 from kipgen.commands.drift.spacing import WIDTH, element_text, message_text, property_text, value_json
 from kipgen.commands.drift.versions import oldest_version, served_and_valid, with_older
-from kipgen.files import read_regular, write_whole
 from kipgen.language.problems import Problem
 from kipgen.language.versions import Versions
 from kipgen.reading import check
 from kipgen.reading.draft import Draft
 from kipgen.reading.source import MAX_BYTES, JsonPath, load_text
+from kipwire.tools.files import read_regular, write_whole
 
 _BOM = b"\xef\xbb\xbf"
 

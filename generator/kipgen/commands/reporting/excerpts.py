@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
-from kipgen.files import read_regular
 from kipgen.language.spec import Location
 from kipgen.reading.source import MAX_BYTES, lines_of
+from kipwire.tools.files import read_regular
 from kipwire.tools.printable import printable_line
 
 WIDTH = 100

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from kipgen.commands.console import one_line
 from kipgen.commands.reporting.formats import Format
 from kipgen.commands.reporting.problems import annotation, is_document
 from kipgen.package.generate import PackageChanges, differences
+from kipwire.console.command_line import one_line
 from kipwire.tools.lines import Part, print_out
 
 MOST_NAMES = 50

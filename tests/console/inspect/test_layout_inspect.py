@@ -10,11 +10,11 @@ import pytest
 import kafka_records
 from kafka_records.message_and_offset.v1 import MessageAndOffset
 from kafka_records.records.v2 import Record, RecordHeader, Records
-from kipgen.commands.inspect.html import page
-from kipgen.commands.inspect.json import json_form
-from kipgen.commands.inspect.text import text_lines
-from kipgen.commands.inspect.tree import Inspection, inspect_message
 from kipwire import Message, proposals
+from kipwire.console.inspect.html import page
+from kipwire.console.inspect.json import json_form
+from kipwire.console.inspect.text import text_lines
+from kipwire.console.inspect.tree import Inspection, inspect_message
 from kipwire.proposals.messages.v2 import Message as DraftMessage
 from kipwire.proposals.messages.v2 import Messages
 from kipwire.testing import messages

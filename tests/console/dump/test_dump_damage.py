@@ -10,8 +10,8 @@ import pytest
 
 from kipwire.records import Record, write_batch, write_message_set
 from kipwire.records.heads import LAST_OFFSET_DELTA, MAGIC, RECORDS_COUNT, SIZE
-from tests.generator.dump.conftest import Dump
-from tests.generator.dump.test_dump_logs import batch, log
+from tests.console.dump.conftest import Dump
+from tests.console.dump.test_dump_logs import batch, log
 from tests.support.unlisted import forbid
 
 FIRST, SECOND, THIRD = batch(0, b"a"), batch(1, b"b", b"c"), batch(3, b"d")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import sleep
 
-from kipgen.commands.console import one_line
-from kipgen.commands.dump.log_files import LogFile, log_file
-from kipgen.commands.dump.logs import LogDump
+from kipwire.console.command_line import one_line
+from kipwire.console.dump.log_files import LogFile, log_file
+from kipwire.console.dump.logs import LogDump
 from kipwire.records.accounting import batch_heads
 from kipwire.records.names import base_offset_of, segment_after, segments_of
 from kipwire.tools.lines import print_err

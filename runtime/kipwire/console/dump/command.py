@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kipgen.commands.console import fail
+from kipwire.console.command_line import fail
 from kipwire.tools.lines import print_err
 
 if TYPE_CHECKING:
-    from kipgen.commands.dump.captures import Capture
-    from kipgen.commands.dump.log_files import LogFile
-    from kipgen.commands.dump.logs import Wanted
-    from kipgen.commands.dump.output import Output
-    from kipgen.commands.dump.partition_files import Kind
+    from kipwire.console.dump.captures import Capture
+    from kipwire.console.dump.log_files import LogFile
+    from kipwire.console.dump.logs import Wanted
+    from kipwire.console.dump.output import Output
+    from kipwire.console.dump.partition_files import Kind
     from kipwire.records import Bounds
 
 
@@ -79,15 +79,15 @@ def dump(
     ] = None,
 ) -> None:
     """Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is damaged."""
-    from kipgen.commands.dump.captures import capture_at
-    from kipgen.commands.dump.log_files import find_log_files
-    from kipgen.commands.dump.logs import Wanted
-    from kipgen.commands.dump.output import Output
-    from kipgen.commands.dump.partition_files import dump_partition_file, kind_of
-    from kipgen.files import need_file
+    from kipwire.console.dump.captures import capture_at
+    from kipwire.console.dump.log_files import find_log_files
+    from kipwire.console.dump.logs import Wanted
+    from kipwire.console.dump.output import Output
+    from kipwire.console.dump.partition_files import dump_partition_file, kind_of
     from kipwire.errors import KipwireError
     from kipwire.records import Bounds
     from kipwire.tools.collector import no_garbage_collection
+    from kipwire.tools.files import need_file
 
     if records and summary:
         fail("--records shows more than batches and --summary less; give one of them")
@@ -142,7 +142,7 @@ def dump(
 
 
 def _bounds(from_offset: int | None, to_offset: int | None, since: str | None, until: str | None) -> Bounds:
-    from kipgen.commands.dump.moments import milliseconds
+    from kipwire.console.dump.moments import milliseconds
     from kipwire.records import Bounds
 
     first, end = (None if text is None else milliseconds(text) for text in (since, until))
@@ -158,7 +158,7 @@ def _captures(captures: list[Capture], format_: Format, out: Output, bounds: Bou
     """Dump captures; how many errors there are."""
     if not captures:
         return 0
-    from kipgen.commands.dump.frames import dump_capture, json_line, text_line
+    from kipwire.console.dump.frames import dump_capture, json_line, text_line
 
     line = json_line if format_ is Format.JSON else text_line
     return sum(dump_capture(capture, line, out, bounds, ports) for capture in captures)
@@ -170,11 +170,11 @@ def _logs(
     """Dump logs; how many errors there are."""
     if not files:
         return 0
-    from kipgen.commands.dump.following import follow
-    from kipgen.commands.dump.json_lines import JsonLines
-    from kipgen.commands.dump.log_files import within
-    from kipgen.commands.dump.logs import LogDump
-    from kipgen.commands.dump.text import TextLines
+    from kipwire.console.dump.following import follow
+    from kipwire.console.dump.json_lines import JsonLines
+    from kipwire.console.dump.log_files import within
+    from kipwire.console.dump.logs import LogDump
+    from kipwire.console.dump.text import TextLines
 
     dump = LogDump(JsonLines() if format_ is Format.JSON else TextLines(), out, wanted)
     ends = {file.path.parent: (file, 0) for file in files}  # the last segment of each log

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kipgen.commands.console import one_line
-from kipgen.commands.dump.moments import moment_text
-from kipgen.commands.dump.output import Output
+from kipwire.console.command_line import one_line
+from kipwire.console.dump.moments import moment_text
+from kipwire.console.dump.output import Output
 from kipwire.errors import DecodeError
 from kipwire.logs.partition_files import (
     aborted_transactions,

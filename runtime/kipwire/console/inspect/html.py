@@ -7,13 +7,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import jinja2
 
-from kipgen.commands.inspect.text import title
-from kipgen.commands.inspect.tree import Inspection, Piece
-from kipgen.commands.inspect.values import piece_text, printable
-from kipgen.resources import template_folder
+from kipwire.console.inspect.text import title
+from kipwire.console.inspect.tree import Inspection, Piece
+from kipwire.console.inspect.values import piece_text, printable
 from kipwire.tools.words import counted
 
 _WIDTH = 16
@@ -80,7 +80,7 @@ def page(inspection: Inspection) -> str:
     abouts = list(dict.fromkeys(piece.about for piece in pieces if piece.about))
     return (
         _environment()
-        .get_template("inspect.html.j2")
+        .get_template("page.html.j2")
         .render(
             title=title(inspection),
             name=f"{inspection.message} v{inspection.version}",
@@ -190,7 +190,7 @@ def _colour(piece: Piece) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(template_folder()),
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

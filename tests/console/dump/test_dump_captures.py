@@ -15,7 +15,7 @@ import kafka_messages
 from kafka_messages.api_versions_request.v0 import ApiVersionsRequest
 from kafka_messages.api_versions_response.v0 import ApiVersionsResponse
 from kafka_messages.enums import ErrorCode
-from tests.generator.dump.conftest import Dump
+from tests.console.dump.conftest import Dump
 from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Disorder
 from tests.support.places import ROOT

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kipgen.commands.console import fail, one_line
+from kipwire.console.command_line import fail, one_line
 from kipwire.errors import DecodeError, UnsupportedVersionError
 from kipwire.tools.lines import has_colour, print_err
 from kipwire.tools.printable import printable_line
 from kipwire.tools.words import did_you_mean
 
 if TYPE_CHECKING:
-    from kipgen.commands.inspect.tree import Inspection
     from kipwire import Message
+    from kipwire.console.inspect.tree import Inspection
     from kipwire.registry import Registry
 
 _SIZE_BYTES = 4
@@ -56,7 +56,7 @@ def inspect(
     if html is not None:
         _write_page(html, inspection)
     if json:
-        from kipgen.commands.inspect.json import json_form
+        from kipwire.console.inspect.json import json_form
 
         print(dumps(json_form(inspection), indent=2))
     elif html is None:
@@ -73,8 +73,8 @@ def _inspection(words: list[str], request: bool, response: tuple[str, int] | Non
     Raises:
         ValueError: the command line does not say what to read, or names something that does not exist.
     """
-    from kipgen.commands.inspect.input import read_input
-    from kipgen.commands.inspect.tree import inspect_message, inspect_request, inspect_response
+    from kipwire.console.inspect.input import read_input
+    from kipwire.console.inspect.tree import inspect_message, inspect_request, inspect_response
     from kipwire.registry import registry_of
 
     if request and response is not None:
@@ -117,7 +117,7 @@ def _response_class(registry: Registry, api_key: int, version: int, data: bytes)
 
 
 def _print_text(inspection: Inspection) -> None:
-    from kipgen.commands.inspect.text import text_lines
+    from kipwire.console.inspect.text import text_lines
 
     if not has_colour(sys.stdout):
         if isinstance(sys.stdout, io.TextIOWrapper):  # a message may contain characters that the encoding lacks
@@ -134,7 +134,7 @@ def _print_text(inspection: Inspection) -> None:
 
 
 def _write_page(file: Path, inspection: Inspection) -> None:
-    from kipgen.commands.inspect.html import page
+    from kipwire.console.inspect.html import page
 
     try:
         text = page(inspection)

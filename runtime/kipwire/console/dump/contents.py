@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
-from kipgen.commands.dump.json_text import JsonText, bytes_text
+from kipwire.console.dump.json_text import JsonText, bytes_text
 from kipwire.errors import KipwireError
 from kipwire.logs.internal import COORDINATORS, METADATA, coordinator_key, coordinator_value, internal_record
 from kipwire.messages import Message

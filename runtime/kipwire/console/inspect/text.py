@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kipgen.commands.inspect.tree import Inspection, Piece
-from kipgen.commands.inspect.values import bytes_hex, piece_text
+from kipwire.console.inspect.tree import Inspection, Piece
+from kipwire.console.inspect.values import bytes_hex, piece_text
 from kipwire.tools.words import counted
 
 _UNKNOWN_STYLE = "bold yellow"

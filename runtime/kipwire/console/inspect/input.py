@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from kipgen.commands.inspect.dumps import capture_form, read_base64, read_dump
-from kipgen.files import need_input
+from kipwire.console.inspect.dumps import capture_form, read_base64, read_dump
+from kipwire.tools.files import need_input
 from kipwire.tools.lines import print_err
 from kipwire.tools.printable import printable_line
 from kipwire.tools.words import counted

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kipgen.commands.console import one_line
-from kipgen.commands.dump.log_files import LogFile
-from kipgen.commands.dump.output import Output
-from kipgen.commands.dump.reading import Damage, damage_of, read_file
-from kipgen.commands.dump.summary import Summary
+from kipwire.console.command_line import one_line
+from kipwire.console.dump.log_files import LogFile
+from kipwire.console.dump.output import Output
+from kipwire.console.dump.reading import Damage, damage_of, read_file
+from kipwire.console.dump.summary import Summary
 from kipwire.errors import DecodeError
 from kipwire.records import Bounds, Record, RecordBatch
 from kipwire.records.accounting import Tail

@@ -11,9 +11,9 @@ import pytest
 import kafka_messages
 from kafka_messages.api_versions_response.v3 import ApiVersionsResponse
 from kafka_messages.metadata_response.v12 import MetadataResponse
-from kipgen.commands.inspect.json import json_form
-from kipgen.commands.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
 from kipwire import DecodeError
+from kipwire.console.inspect.json import json_form
+from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
 from tests.support import golden_data
 from tests.support.places import ROOT
 from tests.support.subjects.inspections import HEARTBEAT, as_text, broker_message, inspected

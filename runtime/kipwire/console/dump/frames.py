@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection
 
-from kipgen.commands.console import one_line
-from kipgen.commands.dump.captures import Capture, Row, rows_of
-from kipgen.commands.dump.moments import moment_text_of_ns
-from kipgen.commands.dump.output import Output
 from kipwire.captures import CaptureError
+from kipwire.console.command_line import one_line
+from kipwire.console.dump.captures import Capture, Row, rows_of
+from kipwire.console.dump.moments import moment_text_of_ns
+from kipwire.console.dump.output import Output
 from kipwire.packets.conversation import RESPONSE
 from kipwire.records import Bounds
 from kipwire.tools.lines import print_err

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from kipgen.commands.dump import following
-from kipgen.commands.dump.log_files import log_file
-from kipgen.commands.dump.logs import LogDump, Wanted
-from kipgen.commands.dump.output import Output
-from kipgen.commands.dump.text import TextLines
-from tests.generator.dump.test_dump_logs import NAME, batch, log
+from kipwire.console.dump import following
+from kipwire.console.dump.log_files import log_file
+from kipwire.console.dump.logs import LogDump, Wanted
+from kipwire.console.dump.output import Output
+from kipwire.console.dump.text import TextLines
+from tests.console.dump.test_dump_logs import NAME, batch, log
 from tests.support.places import DATA
 
 LONGEST = 120

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kipgen.commands.dump.output import Output
+from kipwire.console.dump.output import Output
 from kipwire.records import RawHeaderKey, Record, read_segment, write_batch, write_message_set
-from tests.generator.dump.conftest import Dump
+from tests.console.dump.conftest import Dump
 
 Objects = Callable[..., list[dict[str, Any]]]
 NAME = "00000000000000000000.log"

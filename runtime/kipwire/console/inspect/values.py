@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from kipgen.commands.inspect.tree import Piece
+from kipwire.console.inspect.tree import Piece
 from kipwire.description.json_form import bytes_to_json, float_to_json, uuid_to_json
 from kipwire.tools.words import counted
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipgen.commands.inspect.tree import Inspection
-from kipgen.commands.inspect.values import value_json
+from kipwire.console.inspect.tree import Inspection
+from kipwire.console.inspect.values import value_json
 
 
 def json_form(inspection: Inspection) -> dict[str, Any]:

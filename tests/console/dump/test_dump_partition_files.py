@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.generator.dump.conftest import Dump
+from tests.console.dump.conftest import Dump
 from tests.support.places import DATA, ROOT
 
 pytestmark = pytest.mark.same_without_kernel("no message is read by the kernel alone")

@@ -17,11 +17,11 @@ import pytest
 
 import kafka_messages
 from kafka_messages.describe_topic_partitions_request.v0 import TopicRequest
-from kipgen.commands.inspect.html import page
-from kipgen.commands.inspect.input import parse_hex
-from kipgen.commands.inspect.json import json_form
-from kipgen.commands.inspect.tree import inspect_message, inspect_request
-from kipgen.commands.inspect.values import value_json, value_text
+from kipwire.console.inspect.html import page
+from kipwire.console.inspect.input import parse_hex
+from kipwire.console.inspect.json import json_form
+from kipwire.console.inspect.tree import inspect_message, inspect_request
+from kipwire.console.inspect.values import value_json, value_text
 from tests.support import command_line
 from tests.support.places import ROOT
 from tests.support.subjects.inspections import HEARTBEAT, as_text, broker_message, inspected

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kipgen.commands.dump.contents import Contents
-from kipgen.commands.dump.log_files import LogFile
-from kipgen.commands.dump.moments import NONE, moment_text
-from kipgen.commands.dump.reading import Damage
-from kipgen.commands.dump.summary import Summary
+from kipwire.console.dump.contents import Contents
+from kipwire.console.dump.log_files import LogFile
+from kipwire.console.dump.moments import NONE, moment_text
+from kipwire.console.dump.reading import Damage
+from kipwire.console.dump.summary import Summary
 from kipwire.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header

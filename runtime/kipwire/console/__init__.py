@@ -1,0 +1,1 @@
+"""The command line `kipwire`: it shows what bytes mean, without specs."""
