@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 Part = str | tuple[str, str]
 """Text, or text with its style: one or two of `STYLES`, such as `bold red`."""
 
-STYLES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+STYLES = {
+    "bold": "1",
+    "dim": "2",
+    "underline": "4",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+    "bright_cyan": "96",
+}
 
 
 def print_out(*parts: Part) -> None:

@@ -6,10 +6,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from html import escape
 from pathlib import Path
-
-import jinja2
 
 from kipwire.console.inspect.text import title
 from kipwire.console.inspect.tree import Inspection, Piece
@@ -20,6 +18,26 @@ _WIDTH = 16
 """Bytes in a line of the dump."""
 _PATH_STEP = re.compile(r"\[\d+\]|<tag \d+>|[^.\[]+")
 _COLOURS = {"string": "text", "uuid": "uuid", "bytes": "bytes", "records": "bytes"}
+
+_POLICY = (
+    '<meta http-equiv="Content-Security-Policy" '
+    "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">"
+)
+_LEGEND = """\
+<div class="legend">
+<span class="frame">lengths, counts, tags</span>
+<span class="number">numbers</span>
+<span class="text">strings</span>
+<span class="uuid">uuids</span>
+<span class="bytes">bytes</span>
+<span class="unknown">unknown tagged fields</span>
+</div>"""
+_ERROR = '<p class="error"><b>error</b> {} <button>show</button></p>'
+_TABLE_HEAD = "<thead><tr><th>offset</th><th>field</th><th>type</th><th>value</th></tr></thead>"
+_FOOTER = (
+    '<footer aria-live="polite"><p>Point at bytes or at a field to see what belongs together; click to keep it, '
+    "use the arrow keys to go on.</p></footer>"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +96,51 @@ def page(inspection: Inspection) -> str:
     if inspection.error is not None:  # what was not read is shown in dump and table too
         pieces.append(Piece("", "", "rest", "", inspection.rest, len(inspection.data), None))
     abouts = list(dict.fromkeys(piece.about for piece in pieces if piece.about))
+    error = "" if inspection.error is None else f"{_ERROR.format(_text(str(inspection.error)))}\n"
+    items = "".join(f"<li>{_text(about)}</li>\n" for about in abouts)
+    lines = map(_line_html, _dump(inspection.data[:end], pieces))
+    rows = map(_row_html, _rows(inspection, pieces, {about: index for index, about in enumerate(abouts)}))
     return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            title=title(inspection),
-            name=f"{inspection.message} v{inspection.version}",
-            error=None if inspection.error is None else str(inspection.error),
-            lines=list(_dump(inspection.data[:end], pieces)),
-            rows=list(_rows(inspection, pieces, {about: index for index, about in enumerate(abouts)})),
-            abouts=abouts,
-        )
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"{_POLICY}\n<title>{_text(title(inspection))}</title>\n<style>\n{_file('page.css')}</style>\n</head>\n<body>\n"
+        f"<header>\n<h1>{_text(title(inspection))}</h1>\n{_LEGEND}\n{error}</header>\n"
+        f'<section class="dump" aria-label="bytes">\n{"".join(lines)}</section>\n'
+        f'<section class="fields" aria-label="fields">\n<table>\n{_TABLE_HEAD}\n<tbody>\n{"".join(rows)}</tbody>\n'
+        f"</table>\n</section>\n{_FOOTER}\n"
+        f'<ol hidden id="abouts">\n{items}</ol>\n'
+        f"<script>\n{_file('page.js')}</script>\n</body>\n</html>"
+    )
+
+
+def _file(name: str) -> str:
+    return (Path(__file__).parent / name).read_text("utf-8")
+
+
+def _text(text: object) -> str:
+    """Text as HTML, in an element or in quotes: anybody can write the texts of a message."""
+    return escape(str(text))
+
+
+def _line_html(line: DumpLine) -> str:
+    shown = "".join(f'<i data-p="{run.piece}" class="{run.colour}">{_text(run.hex)}</i> ' for run in line.runs)
+    characters = "".join(f'<u data-p="{run.piece}" class="{run.colour}">{_text(run.ascii)}</u>' for run in line.runs)
+    gap = "   " * line.missing
+    return (
+        f'<div><span class="at">{line.offset:5d}</span>  {shown}<span class="ascii">{gap} {characters}</span></div>\n'
+    )
+
+
+def _row_html(row: Row) -> str:
+    about = "" if row.about is None else f' data-a="{row.about}"'
+    depth = f' style="--d:{row.depth}"' if row.depth else ""
+    offset = row.offset if row.kind in ("piece", "rest") else ""
+    label_class = f' class="{row.colour}"' if row.colour in ("frame", "fault", "unknown") else ""
+    return (
+        f'<tr class="{row.kind}" data-f="{row.first}" data-l="{row.last}" data-path="{_text(row.path)}" '
+        f'data-at="{row.offset}" data-n="{row.size}"{about}{depth}><td>{offset}</td>'
+        f"<td{label_class}>{_text(row.label)}</td><td>{_text(row.type)}</td>"
+        f'<td class="{row.colour}">{_text(row.value)}</td></tr>\n'
     )
 
 
@@ -185,14 +237,3 @@ def _colour(piece: Piece) -> str:
     if piece.role != "value":
         return "unknown" if piece.role in ("unknown", "cut") else "frame"
     return _COLOURS.get(piece.kind, "number")
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=True,  # anybody can write the texts of a message
-    )
