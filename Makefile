@@ -105,7 +105,7 @@ bench-quick: setup  ## The same with only the Python peers, in under a minute; w
 bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
 	$(BIN)/python -m benchmarks.records
 
-bench-dump: setup  ## kipgen dump beside kafka-dump-log on a gigabyte of log: time, processor time and memory
+bench-dump: setup  ## kipwire dump beside kafka-dump-log on a gigabyte of log: time, processor time and memory
 	@bash scripts/maven.sh
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.dumped
 

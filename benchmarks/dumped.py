@@ -1,4 +1,4 @@
-"""kipgen dump beside Kafka's own kafka-dump-log, on the same segments: time, processor time, records a second, memory.
+"""kipwire dump beside Kafka's own kafka-dump-log, on the same segments: time, processor time, records a second, memory.
 
     python -m benchmarks.dumped [--mib 1024] [--rounds 1]
 
@@ -99,7 +99,7 @@ def make_segment(folder: Path, partitions: tuple[str, ...], size: int) -> Segmen
 
 
 def our_command(path: Path, subject: Subject) -> list[str]:
-    return [str(Path(sys.executable).parent / "kipgen"), "dump", str(path), *subject.ours]
+    return [str(Path(sys.executable).parent / "kipwire"), "dump", str(path), *subject.ours]
 
 
 def kafka_jars() -> str:
@@ -138,7 +138,7 @@ def check(folder: Path, subject: Subject, jars: str) -> None:
     """
     segment = make_segment(folder, subject.partitions, SMALL)
     marks: dict[str, tuple[Callable[[Path, Subject], list[str]], bytes, bytes]] = {
-        "kipgen": (our_command, b"offset=", b"  offset="),
+        "kipwire": (our_command, b"offset=", b"  offset="),
         "kafka-dump-log": (
             lambda path, subject: kafka_command(path, subject.kafkas, jars),
             b"baseOffset: ",
@@ -209,12 +209,12 @@ def main() -> int:
         "MiB",
         "batches",
         "records",
-        *(f"{name} {what}" for name in ("kipgen", "Kafka") for what in each),
+        *(f"{name} {what}" for name in ("kipwire", "Kafka") for what in each),
         "ratio",
         "ratio of CPU",
         f"target {TARGET:g}",
     )
-    table = Table("kipgen dump beside kafka-dump-log: Kafka's time / ours", header, tuple(rows))
+    table = Table("kipwire dump beside kafka-dump-log: Kafka's time / ours", header, tuple(rows))
     release = next(Path(jars).glob("kafka-tools-[0-9]*.jar")).stem.removeprefix("kafka-tools-")
     versions = {**{name: version(name) for name in ("kipwire", "cramjam")}, "Kafka": release, "Java": _java()}
     where = replace(machine((OURS,)), versions=versions)

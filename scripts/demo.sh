@@ -31,7 +31,7 @@ What to open next:
       commits, lag over time and members of the groups, with charts
   $BIN/python examples/decode_capture.py --all
       a line for every frame
-  $BIN/kipgen inspect HeartbeatResponse 4 00000000001900
+  $BIN/kipwire inspect HeartbeatResponse 4 00000000001900
       every byte of a message, explained
   docs/getting-started.md
       your own protocol, from a spec to classes

@@ -19,6 +19,7 @@ from tests.support.places import ROOT
 
 pytestmark = pytest.mark.same_without_kernel("the kernel needs no library")
 
+CLIS = {"kipgen": "kipgen.cli", "kipspark": "kipspark.cli", "kipwire": "kipwire.console.cli"}
 OF_EXTRAS = sorted({module for modules in MODULES.values() for module in modules})
 
 
@@ -33,7 +34,7 @@ def run(code: str, *, present: tuple[str, ...] = ()) -> subprocess.CompletedProc
 
 
 def command(program: str, *arguments: str) -> str:
-    return f"sys.argv = {[program, *arguments]!r}\nfrom {program}.cli import main\nmain()\n"
+    return f"sys.argv = {[program, *arguments]!r}\nfrom {CLIS[program]} import main\nmain()\n"
 
 
 def missing(program: str, library: str, extra: str) -> str:
@@ -43,17 +44,19 @@ def missing(program: str, library: str, extra: str) -> str:
 @pytest.mark.parametrize(
     ("code", "present", "line"),
     [
-        (command("kipgen", "--help"), (), missing("kipgen", "typer", "generator")),
-        (command("kipgen", "check"), (), missing("kipgen", "typer", "generator")),
+        (command("kipgen", "--help"), (), missing("kipgen", "click", "generator")),
+        (command("kipgen", "check"), (), missing("kipgen", "click", "generator")),
         (
             command("kipgen", "generate", "schemas/kafka_records"),
-            ("typer", "rich"),  # the extra spark alone brings these
+            ("click", "rich", "watchfiles"),
             missing("kipgen", "jinja2", "generator"),
         ),
+        (command("kipwire", "--help"), (), missing("kipwire", "click", "console")),
+        (command("kipwire", "dump", "x.log"), (), missing("kipwire", "click", "console")),
         (command("kipspark", "--help"), (), missing("kipspark", "typer", "spark")),
         (
             command("kipspark", "--help"),
-            ("typer", "rich"),  # as the extra generator does
+            ("typer", "rich"),
             missing("kipspark", "pyspark", "spark"),
         ),
     ],
@@ -63,7 +66,7 @@ def test_a_command_says_what_to_install(code: str, present: tuple[str, ...], lin
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line + "\n")
 
 
-@pytest.mark.parametrize("program", ["kipgen", "kipspark"])
+@pytest.mark.parametrize("program", CLIS)
 def test_the_release_is_shown_without_any_extra(program: str) -> None:
     done = run(command(program, "--version"))
     assert (done.returncode, done.stderr) == (0, "")
@@ -104,8 +107,7 @@ def test_record_batches_are_inspected_without_the_extra_for_records(tmp_path: Pa
     file = tmp_path / "batch.bin"
     file.write_bytes(write_batch([Record(offset=0, value=b"v")]))
     arguments = ("inspect", "--package", "kafka_records", "RecordBatch", "2", str(file))
-    generator = MODULES["generator"]
-    done = run(command("kipgen", *arguments), present=generator)
+    done = run(command("kipwire", *arguments), present=MODULES["console"])
     assert (done.returncode, done.stderr) == (0, "")
     assert "crc" in done.stdout
 
@@ -122,7 +124,7 @@ def test_the_extras_are_those_of_the_project() -> None:
         assert set(modules) == names, extra
 
 
-@pytest.mark.parametrize("program", ["kipgen", "kipspark"])
+@pytest.mark.parametrize("program", CLIS)
 @pytest.mark.parametrize("native", ["0", "1"])
 def test_version_says_what_it_runs_on(program: str, native: str) -> None:
     environment = {**os.environ, "KIPWIRE_NATIVE": native, "COLUMNS": "200"}

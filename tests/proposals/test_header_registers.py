@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import kipwire.proposals.enums
-from kipgen.commands.app import app
+from kipwire.console.app import app
 from kipwire.enums import HeaderKey
 from kipwire.header_keys import KEY_SPACES, key_name, key_of, key_space
 from kipwire.proposals.enums import KafkaHeaderKeys, LocalHeaderKeys

@@ -1,4 +1,4 @@
-"""The command line within the process of a test, for tests of many calls: it saves the start of a process each."""
+"""The command lines within the process of a test, for tests of many calls: it saves the start of a process each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-from kipgen import cli
+from kipgen import cli as generator
+from kipwire.console import cli as console
+from kipwire.console.app import app
+
+MAINS = {"kipgen": generator.main, "kipwire": console.main}
 
 
 class Done(NamedTuple):
@@ -19,17 +23,23 @@ class Done(NamedTuple):
     stderr: str
 
 
+def program_of(command: object) -> str:
+    """The program that has a command: `kipwire` or, of everything else, `kipgen`."""
+    return "kipwire" if command in app.commands else "kipgen"
+
+
 def call(*arguments: object, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Done:
-    """Call kipgen in a folder. What would be a traceback is raised."""
+    """Call the program that has the command in a folder. What would be a traceback is raised."""
+    program = program_of(arguments[0] if arguments else None)
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["kipgen", *map(str, arguments)])
+    monkeypatch.setattr(sys, "argv", [program, *map(str, arguments)])
     monkeypatch.setattr(sys, "path", list(sys.path))  # to which commands add the folder
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
     capsys.readouterr()
     status: object = 0
     try:
-        cli.main()
+        MAINS[program]()
     except SystemExit as end:
         status = end.code or 0
     said = capsys.readouterr()

@@ -1,63 +1,50 @@
-"""The command line of kipgen: its commands, and what they have in common."""
+"""The commands of the program `kipgen`."""
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated
+from kipwire.console.command_line import Command, CommandLine
 
-import typer
-
-from kipgen.commands.advise.command import advise
-from kipgen.commands.check_command import check
-from kipgen.commands.compat.command import compat
-from kipgen.commands.drift.command import drift
-from kipgen.commands.generate_command import generate
-from kipgen.commands.new_command import new
-from kipgen.commands.quick import QuickCommand, QuickGroup
-from kipgen.commands.rules_command import rules
-from kipgen.commands.schema_command import schema
-from kipwire.console.command_line import fail, system_error
-from kipwire.console.dump.command import dump
-from kipwire.console.inspect.command import inspect
-from kipwire.release import release_line
-from kipwire.tools.lines import print_err, print_out
-
-app = typer.Typer(
-    name="kipgen",
-    cls=QuickGroup,
-    help="Typed Python classes from JSON message specs, in the language of KIP-482 and KIP-625.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain text, as rich takes longer to import than everything else
-    context_settings={"help_option_names": ["-h", "--help"]},
+app = CommandLine(
+    "kipgen",
+    "Typed Python classes from JSON message specs, in the language of KIP-482 and KIP-625.",
+    {
+        "generate": Command(
+            "kipgen.commands.generate_command:generate",
+            "Generate a package of Python classes from each folder of specs.",
+        ),
+        "check": Command(
+            "kipgen.commands.check_command:check",
+            "Check specs against the rules of the language; all problems at once.",
+        ),
+        "rules": Command(
+            "kipgen.commands.rules_command:rules",
+            "Show the rules of the language and those of kipgen compat, each with a good and a bad example.",
+        ),
+        "new": Command(
+            "kipgen.commands.new_command:new",
+            "Start a new message with a commented spec.",
+        ),
+        "schema": Command(
+            "kipgen.commands.schema_command:schema",
+            "Print the JSON Schema of specs, with which editors check them as they are written.",
+        ),
+        "advise": Command(
+            "kipgen.commands.advise.command:advise",
+            "Advise which encodings (KIP-625) save bytes, from sample messages, with the text to paste into the spec.",
+        ),
+        "compat": Command(
+            "kipgen.commands.compat.command:compat",
+            "Find what changes of specs break: bytes of released versions, or code; exit 1 if they break something.",
+        ),
+        "drift": Command(
+            "kipgen.commands.drift.command:drift",
+            "Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs.",
+        ),
+    },
+    elsewhere={"dump": "kipwire dump", "inspect": "kipwire inspect"},
 )
 
 
-def _print_release(wanted: bool) -> None:
-    if wanted:
-        print_out(release_line("kipgen"))
-        raise typer.Exit
-
-
-@app.callback()
-def _every_command(
-    _: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_release, help="Show the release and exit.")
-    ] = False,
-) -> None:
-    """The options that come before the name of a command."""
-
-
 def main() -> None:
-    """Run the command line; errors of the system end in one readable line."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        print_err("kipgen: interrupted; run it again to finish")
-        sys.exit(130)
-    except OSError as error:
-        fail(system_error(error))
-
-
-for command in (generate, check, rules, new, schema, inspect, dump, advise, compat, drift):
-    app.command(cls=QuickCommand)(command)
+    """Run the program."""
+    app.main(prog_name=app.name)

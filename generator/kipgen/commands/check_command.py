@@ -3,51 +3,54 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from kipgen.commands.console import packages_here, settings_here
-from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
-from kipwire.console.command_line import fail
+from kipgen.commands.policy import Policy
+from kipgen.commands.reporting import problems as report
+from kipgen.commands.reporting.formats import Format, chosen_format, format_option
+from kipgen.commands.watch import watch_specs
+from kipgen.language.problems import Problem
+from kipgen.reading.check import Reader, read_bytes, read_file, read_folder
+from kipgen.reading.source import MAX_BYTES
+from kipwire.console.command_line import PATH, fail
+from kipwire.tools.files import need_input
 from kipwire.tools.lines import print_out
 from kipwire.tools.words import counted
-
-if TYPE_CHECKING:
-    from kipgen.commands.policy import Policy
-    from kipgen.language.problems import Problem
-    from kipgen.reading.check import Reader
 
 _STDIN = Path("-")
 
 
+@click.command
+@click.argument(
+    "paths",
+    nargs=-1,
+    type=PATH,
+    help="Specs, each checked alone; - for standard input; or folders of them: packages. "
+    "Those of the settings, or in schemas/, if none is given.",
+)
+@click.option("--kafka/--no-kafka", default=None, help="Also apply the rules that only Kafka's own generator has.")
+@click.option("--strict/--no-strict", default=None, help="Exit 1 for warnings, too.")
+@format_option
+@click.option("--watch", "-w", is_flag=True, help="Check again whenever a spec is saved, until Ctrl-C.")
+@click.option(
+    "--stdin-name",
+    default="<stdin>",
+    metavar="FILE",
+    help="The name of the file that standard input is the content of.",
+)
 def check(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Specs, each checked alone; - for standard input; or folders of them: packages. "
-            "Those of the settings, or in schemas/, if none is given."
-        ),
-    ] = None,
-    kafka: Annotated[
-        bool | None,
-        typer.Option("--kafka/--no-kafka", help="Also apply the rules that only Kafka's own generator has."),
-    ] = None,
-    strict: Annotated[bool | None, typer.Option("--strict/--no-strict", help="Exit 1 for warnings, too.")] = None,
-    format_: FormatOption = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Check again whenever a spec is saved, until Ctrl-C.")
-    ] = False,
-    stdin_name: Annotated[
-        str, typer.Option(metavar="FILE", help="The name of the file that standard input is the content of.")
-    ] = "<stdin>",
+    paths: Sequence[Path],
+    kafka: bool | None,
+    strict: bool | None,
+    format_: Format | None,
+    watch: bool,
+    stdin_name: str,
 ) -> None:
     """Check specs against the rules of the language; all problems at once."""
-    from kipgen.commands.policy import Policy
-    from kipgen.reading.check import read_file
-    from kipwire.tools.files import need_input
-
     settings = settings_here()
     policy = Policy.of(settings, strict)
     kafka = settings.kafka if kafka is None else kafka
@@ -64,8 +67,6 @@ def check(
             fail("standard input cannot be watched; give files or folders of specs")
         texts[stdin_name] = _standard_input()
     if watch:
-        from kipgen.commands.watch import watch_specs
-
         missing = [path for path in paths if not path.exists()]
         if missing:
             fail(f"{missing[0]} does not exist; give files or folders of specs to watch")
@@ -75,15 +76,11 @@ def check(
 
 
 def _standard_input() -> bytes:
-    from kipgen.reading.source import MAX_BYTES
-
     return sys.stdin.buffer.read(MAX_BYTES + 1)
 
 
-def _check(paths: list[Path], kafka: bool, read: Reader, texts: dict[str, bytes]) -> tuple[int, list[Problem]]:
+def _check(paths: Sequence[Path], kafka: bool, read: Reader, texts: dict[str, bytes]) -> tuple[int, list[Problem]]:
     """How many specs there are, and what is wrong with them."""
-    from kipgen.reading.check import read_bytes, read_folder
-
     problems: list[Problem] = []
     count = 0
     for path in paths:
@@ -104,8 +101,6 @@ def _check(paths: list[Path], kafka: bool, read: Reader, texts: dict[str, bytes]
 
 def _report(count: int, found: list[Problem], policy: Policy, chosen: Format, texts: dict[str, bytes]) -> bool:
     """Report what a check found, all of it to standard output; whether the check failed."""
-    from kipgen.commands.reporting import problems as report
-
     problems = policy.judged(found)
     if chosen is Format.JSON:
         print(report.json_text(problems, specs=count))

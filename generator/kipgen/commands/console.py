@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kipgen.commands.reporting import problems as report
+from kipgen.commands.settings import Settings, SettingsError, find_settings
+from kipgen.language.problems import Problem
+from kipgen.reading.spec_files import spec_files
 from kipwire.console.command_line import fail
 from kipwire.tools.lines import print_err
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kipgen.commands.settings import Settings
-    from kipgen.language.problems import Problem
 
 
 def print_problems(problems: Iterable[Problem]) -> None:
     """Print what is wrong with specs to standard error, with source lines: why a command cannot run."""
-    from kipgen.commands.reporting.problems import print_problems
-
-    print_problems(problems, print_err)
+    report.print_problems(problems, print_err)
 
 
 def settings_here() -> Settings:
     """The settings of the project; exit with 2 if they are wrong."""
-    from kipgen.commands.settings import SettingsError, find_settings
-
     try:
         return find_settings()
     except SettingsError as error:
@@ -34,8 +28,6 @@ def settings_here() -> Settings:
 
 def packages_here(settings: Settings) -> list[Path]:
     """The folders of specs that the settings name, or else those in schemas/; exit with 2 without any."""
-    from kipgen.reading.spec_files import spec_files
-
     folders = list(settings.specs) or sorted(one for one in Path("schemas").glob("*") if spec_files(one))
     if not folders:
         fail("there are no specs in schemas/; give a folder of specs, or specs in kipgen.toml")

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from kipgen.commands.console import packages_here, settings_here
-from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
-from kipwire.console.command_line import fail, one_line
+from kipgen.commands.policy import Policy
+from kipgen.commands.reporting import problems as report
+from kipgen.commands.reporting.formats import Format, chosen_format, format_option
+from kipgen.commands.reporting.stale import report_stale, report_strays
+from kipgen.commands.settings import Settings
+from kipgen.commands.watch import watch_folders
+from kipgen.language.names import need_package_name
+from kipgen.language.problems import Problem
+from kipgen.package.generate import PackageChanges, Progress, apply_changes, find_changes, find_changes_afresh
+from kipgen.package.package_folder import misplaced
+from kipgen.reading.check import read_folder
+from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.tools.lines import print_err, print_out
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kipgen.commands.policy import Policy
-    from kipgen.commands.settings import Settings
-    from kipgen.language.problems import Problem
-    from kipgen.package.generate import PackageChanges, Progress
+from kipwire.tools.terminal import ERR
 
 DEFAULT_OUT = Path("generated")
 
@@ -43,42 +47,37 @@ class _Outcome:
     """Files in the package that are not its own; they are kept."""
 
 
+@click.command
+@click.argument(
+    "specs",
+    nargs=-1,
+    type=PATH,
+    help="Folders of specs, one for each package; those of the settings, or in schemas/, if none is given.",
+)
+@click.option("--out", "-o", type=PATH, help=f"Where the generated packages go; {DEFAULT_OUT} if nothing says so.")
+@click.option(
+    "--package",
+    "-p",
+    default="",
+    show_default=False,
+    help="Dotted name of the package; that of the settings, or the folder's name, if not given.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 and say what differs if anything is not up to date.")
+@click.option("--diff", is_flag=True, help="With --check, show all that differs, not only the names and first lines.")
+@click.option("--strict/--no-strict", default=None, help="Write nothing if there are warnings.")
+@format_option
+@click.option("--watch", "-w", is_flag=True, help="Generate again whenever a spec is saved, until Ctrl-C.")
 def generate(
-    specs: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Folders of specs, one for each package; those of the settings, or in schemas/, if none is given."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help=f"Where the generated packages go; {DEFAULT_OUT} if nothing says so."),
-    ] = None,
-    package: Annotated[
-        str,
-        typer.Option(
-            "--package",
-            "-p",
-            help="Dotted name of the package; that of the settings, or the folder's name, if not given.",
-        ),
-    ] = "",
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 and say what differs if anything is not up to date.")
-    ] = False,
-    diff: Annotated[
-        bool, typer.Option("--diff", help="With --check, show all that differs, not only the names and first lines.")
-    ] = False,
-    strict: Annotated[
-        bool | None, typer.Option("--strict/--no-strict", help="Write nothing if there are warnings.")
-    ] = None,
-    format_: FormatOption = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Generate again whenever a spec is saved, until Ctrl-C.")
-    ] = False,
+    specs: Sequence[Path],
+    out: Path | None,
+    package: str,
+    check: bool,
+    diff: bool,
+    strict: bool | None,
+    format_: Format | None,
+    watch: bool,
 ) -> None:
     """Generate a package of Python classes from each folder of specs."""
-    from kipgen.commands.policy import Policy
-
     settings = settings_here()
     folders = _packages(specs or packages_here(settings), package, settings)
     policy = Policy.of(settings, strict)
@@ -99,8 +98,6 @@ def generate(
     if diff and not check:
         fail("--diff goes with --check, which says what differs; give both")
     if watch:
-        from kipgen.commands.watch import watch_folders
-
         if check:
             fail("--check and --watch exclude each other; kipgen check --watch checks specs when they are saved")
         watch_folders(folders.values(), run)
@@ -108,10 +105,8 @@ def generate(
         sys.exit(1)
 
 
-def _packages(specs: list[Path], package: str, settings: Settings) -> dict[str, Path]:
+def _packages(specs: Sequence[Path], package: str, settings: Settings) -> dict[str, Path]:
     """The folders of specs by the names of their packages; exit with 2 if one cannot become a package."""
-    from kipgen.language.names import need_package_name
-
     if package and len(specs) > 1:
         fail("--package is for one package; give one folder with it")
     folders: dict[str, Path] = {}
@@ -129,10 +124,8 @@ def _packages(specs: list[Path], package: str, settings: Settings) -> dict[str, 
     return folders
 
 
-def _refuse_among_specs(packages: Mapping[str, Path], specs: list[Path]) -> None:
+def _refuse_among_specs(packages: Mapping[str, Path], specs: Sequence[Path]) -> None:
     """Exit with 2 if a package would be written among specs, where code and specs are taken for each other."""
-    from kipgen.package.package_folder import misplaced
-
     for name, package in packages.items():
         why = misplaced(package, specs)
         if why:
@@ -144,10 +137,6 @@ def _generate_package(
     folder: Path, package: Path, name: str, policy: Policy, chosen: Format, *, check: bool, diff: bool
 ) -> _Outcome:
     """Generate one package, or check it, and report on it unless the report is one document."""
-    from kipgen.commands.reporting import problems as report
-    from kipgen.commands.reporting.stale import report_stale, report_strays
-    from kipgen.package.generate import apply_changes, find_changes, find_changes_afresh
-
     say = print_err if report.is_document(chosen) else print_out
     with _progress(f"{'Checking' if check else 'Generating'} {name}") as progress:
         changes = (find_changes_afresh if check else find_changes)(folder, package, name, progress)
@@ -178,8 +167,6 @@ def _problems(changes: PackageChanges, folder: Path, check: bool, policy: Policy
     A run that is not a check reads only specs that changed. Where warnings count, it has to know those of all specs.
     """
     if policy.judges_warnings and not check:
-        from kipgen.reading.check import read_folder
-
         return policy.judged(read_folder(folder)[1])
     return policy.judged(changes.problems)
 
@@ -190,20 +177,14 @@ def _progress(title: str) -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from kipwire.tools.terminal import ERR
-
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=ERR, transient=True) as bar:
+    with Bar(*columns, console=ERR, transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _report(outcomes: list[_Outcome], chosen: Format) -> None:
     """What comes after all packages: a count of problems, or the whole document."""
-    from kipgen.commands.reporting import problems as report
-
     problems = [problem for outcome in outcomes for problem in outcome.problems]
     if chosen is Format.JSON:
         print(report.json_text(problems, packages=[_plain(outcome) for outcome in outcomes]))

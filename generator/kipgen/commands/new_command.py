@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from kipgen.commands.console import settings_here
-from kipwire.console.command_line import fail, one_line
+from kipgen.commands.new_spec import new_specs, taken_api_keys
+from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.tools.files import write_whole
 from kipwire.tools.lines import print_out
 
 
-def new(
-    name: Annotated[str, typer.Argument(help="Its name, such as Foo or FooRequest; its counterpart is made with it.")],
-    folder: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The folder of specs to put it into; that of the settings, or this one."),
-    ] = None,
-    type_: Annotated[
-        str,
-        typer.Option("--type", "-t", help="request (with its response), metadata, data, layout, coordinator-key ..."),
-    ] = "request",
-    api_key: Annotated[
-        int | None,
-        typer.Option(
-            "--api-key",
-            min=0,
-            max=32767,
-            help="Its number in the registry; the first free one from 1000 on if not given.",
-        ),
-    ] = None,
-) -> None:
+@click.command
+@click.argument("name", help="Its name, such as Foo or FooRequest; its counterpart is made with it.")
+@click.option(
+    "--out", "-o", "folder", type=PATH, help="The folder of specs to put it into; that of the settings, or this one."
+)
+@click.option(
+    "--type",
+    "-t",
+    "type_",
+    default="request",
+    help="request (with its response), metadata, data, layout, coordinator-key ...",
+)
+@click.option(
+    "--api-key",
+    type=click.IntRange(0, 32767),
+    help="Its number in the registry; the first free one from 1000 on if not given.",
+)
+def new(name: str, folder: Path | None, type_: str, api_key: int | None) -> None:
     """Start a new message with a commented spec."""
-    import os
-    import re
-
-    from kipgen.commands.new_spec import new_specs, taken_api_keys
-    from kipwire.tools.files import write_whole
-
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
         fail(f"{name!r} is not a valid message name; start with a capital, then use letters and digits")
     if folder is None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kipgen.commands.settings import Settings
-    from kipgen.language.problems import Problem
+from kipgen.commands.settings import Settings
+from kipgen.language.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)

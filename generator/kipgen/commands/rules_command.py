@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
 
-import typer
+import click
 
+from kipgen.commands.compat.rules import ALL as COMPAT
+from kipgen.reading.rules import ALL
 from kipwire.console.command_line import fail
 from kipwire.tools.lines import print_out
 from kipwire.tools.words import did_you_mean
 
 
-def rules(
-    ids: Annotated[list[str] | None, typer.Argument(help="Rules to show with their examples; all if none.")] = None,
-    brief: Annotated[bool, typer.Option("--brief", help="One line for each rule, without examples.")] = False,
-) -> None:
+@click.command
+@click.argument("ids", nargs=-1, help="Rules to show with their examples; all if none.")
+@click.option("--brief", is_flag=True, help="One line for each rule, without examples.")
+def rules(ids: Sequence[str], brief: bool) -> None:
     """Show the rules of the language and those of kipgen compat, each with a good and a bad example."""
-    from kipgen.commands.compat.rules import ALL as COMPAT
-    from kipgen.reading.rules import ALL
-
     known = [rule.id for rule in ALL] + [rule.id for rule in COMPAT]
-    for unknown in sorted(set(ids or ()) - set(known)):
+    for unknown in sorted(set(ids) - set(known)):
         fail(f"no rule is named {unknown}{did_you_mean(unknown, known) or '; see kipgen rules --brief'}")
     for rule in ALL:
         if ids and rule.id not in ids:

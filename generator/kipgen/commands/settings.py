@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kipgen.language.names import need_package_name
+from kipgen.reading.rules import ALL
 from kipwire.tools.files import read_regular
 from kipwire.tools.words import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 MAX_BYTES = 16 * 2**20
 """How long a file with settings may be."""
@@ -82,8 +83,6 @@ def _table(file: Path) -> dict[str, Any] | None:
         raise SettingsError(f"{file}: is longer than {MAX_BYTES} bytes, the limit for settings")
     if file.name == PROJECT_FILE and b"kipgen" not in data:
         return None
-    import tomllib  # here, since few folders have settings
-
     try:
         parsed = tomllib.loads(data.decode("utf-8"))
     except ValueError as error:
@@ -138,8 +137,6 @@ def _folder(value: object, folder: Path) -> Path:
 
 
 def _name(value: object, _: Path) -> str:
-    from kipgen.language.names import need_package_name
-
     name = _text(value, "a dotted name")
     try:
         need_package_name(name)
@@ -169,8 +166,6 @@ def _raised(value: object, _: Path) -> frozenset[str]:
 
 
 def _severities() -> dict[str, str | None]:
-    from kipgen.reading.rules import ALL
-
     return {rule.id: rule.severity for rule in ALL}
 
 

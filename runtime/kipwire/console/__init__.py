@@ -1,1 +1,1 @@
-"""The command line `kipwire`: it shows what bytes mean, without specs."""
+"""The command line `kipwire`: it shows what bytes mean, in files and captures as in single messages, without specs."""

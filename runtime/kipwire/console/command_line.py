@@ -1,21 +1,138 @@
-"""What the command lines kipwire and kipgen have in common: how they say why a command cannot run."""
+"""What the command lines `kipwire` and `kipgen` have in common.
+
+Exit status: 0 success, 1 something was found, 2 the command cannot run, 130 interrupted. What is wrong is one line on
+standard error, after the name of the program.
+
+A command is imported when it is called, so that each module may import what it needs at its head, and `--help` of the
+program imports none of them.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from kipwire.tools.lines import print_err
+import click
+from click.shell_completion import get_completion_class
+
+from kipwire.release import release_line
+from kipwire.tools.lines import print_err, print_out
 from kipwire.tools.printable import printable_line
+
+E = TypeVar("E", bound=StrEnum)
+
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells give it."""
+
+PATH = click.Path(path_type=Path)
+"""A path of anything; the command says what is wrong with it."""
+
+
+class Command(NamedTuple):
+    """A command that is not imported yet."""
+
+    where: str
+    """`module:function`."""
+    summary: str
+    """The first paragraph of its help."""
+
+
+class CommandLine(click.Group):
+    """A program of several commands."""
+
+    def __init__(
+        self, name: str, about: str, commands: Mapping[str, Command], elsewhere: Mapping[str, str] | None = None
+    ) -> None:
+        """Make one.
+
+        Args:
+            name: the name of the program.
+            about: the help of the program, in one paragraph.
+            commands: its commands by their names, in the order of the help.
+            elsewhere: names that are no commands of this program, and the command lines that are meant.
+        """
+        super().__init__(
+            name,
+            commands={one: Later(one, command) for one, command in commands.items()},
+            help=about,
+            no_args_is_help=True,
+            context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+            params=_common_options(),
+        )
+        self._elsewhere = elsewhere or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands, in the order in which they were given."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that arguments name, and those after its name."""
+        if args[0] in self._elsewhere and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {self._elsewhere[args[0]]!r}?")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command; what interrupts it ends in one line and an exit status."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            print_err(f"{self.name}: interrupted")
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            discard_output()
+            ctx.exit(1)
+        except OSError as error:
+            fail(system_error(error))
+
+
+class OneOf(click.Choice[E]):
+    """A member of an enum, given by its value."""
+
+    def __init__(self, members: type[E]) -> None:
+        """Take the members of an enum, in its order."""
+        super().__init__(list(members))
+
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        """The text that means a member: its value, not its name."""
+        return str(choice)
+
+
+class Later(click.Command):
+    """A command that is imported when it is called."""
+
+    def __init__(self, name: str, command: Command) -> None:
+        super().__init__(name, short_help=command.summary)
+        self._where = command.where
+
+    @cached_property
+    def loaded(self) -> click.Command:
+        """The command itself."""
+        module, _, function = self._where.partition(":")
+        found = getattr(import_module(module), function)
+        assert isinstance(found, click.Command)
+        return found
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of the command itself, which is called through it."""
+        return self.loaded.make_context(info_name, args, parent, **extra)
 
 
 def fail(*lines: str) -> NoReturn:
     """Say why a command cannot run, each text on a line of its own, and exit with 2."""
+    program = click.get_current_context().find_root().info_name
     for number, line in enumerate(lines):
-        print_err(*([("kipgen: ", "red")] if not number else []), one_line(line))
+        print_err(*([(f"{program}: ", "red")] if not number else []), one_line(line))
     sys.exit(2)
 
 
@@ -36,3 +153,44 @@ def system_error(error: OSError) -> str:
 def one_line(text: object) -> str:
     """A path or a name for a message: always one line."""
     return printable_line(str(text))
+
+
+def discard_output() -> None:
+    """Drop what is still to be written to standard output, whose reader, such as head, has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _common_options() -> Sequence[click.Parameter]:
+    """The options that come before the name of a command."""
+    return [
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_release,
+            help="Show the release and exit.",
+        ),
+        click.Option(
+            ["--show-completion"],
+            type=click.Choice(["bash", "fish", "powershell", "zsh"]),
+            is_eager=True,
+            expose_value=False,
+            callback=_print_completion,
+            help="Print what makes a shell complete commands and options, and exit.",
+        ),
+    ]
+
+
+def _print_release(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        print_out(release_line(str(ctx.info_name)))
+        ctx.exit()
+
+
+def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None) -> None:
+    completion = None if shell is None or ctx.resilient_parsing else get_completion_class(shell)
+    if completion is not None:
+        name = str(ctx.info_name)
+        click.echo(completion(ctx.command, {}, name, f"_{name.upper()}_COMPLETE").source())
+        ctx.exit()

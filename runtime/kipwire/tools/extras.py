@@ -8,7 +8,8 @@ from importlib import import_module
 from kipwire.errors import MissingExtraError
 
 MODULES = {
-    "generator": ("black", "jinja2", "jsonschema", "rich", "typer", "watchfiles"),
+    "generator": ("black", "click", "jinja2", "jsonschema", "rich", "watchfiles"),
+    "console": ("click",),
     "testing": ("hypothesis",),
     "records": ("cramjam", "google_crc32c"),
     "columns": ("pyarrow",),

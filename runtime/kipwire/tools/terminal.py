@@ -1,4 +1,4 @@
-"""The console of the command lines kipgen and kipspark: everything they print is data.
+"""The console of tables and progress, of the command lines kipgen and kipspark: everything they print is data.
 
 It is here because both may import the runtime and neither the other; what generated code imports does without rich.
 """

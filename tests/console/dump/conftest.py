@@ -1,4 +1,4 @@
-"""What the tests of kipgen dump share."""
+"""What the tests of kipwire dump share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Dump = Callable[..., Done]
 
 @pytest.fixture
 def dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Dump:
-    """Calls kipgen dump."""
+    """Calls kipwire dump."""
 
     def call(*arguments: object) -> Done:
         return command_line.call("dump", *arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
@@ -28,7 +28,7 @@ def dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 @pytest.fixture
 def objects(dump: Dump) -> Callable[..., list[dict[str, Any]]]:
-    """Calls kipgen dump for its JSON lines; it must succeed."""
+    """Calls kipwire dump for its JSON lines; it must succeed."""
 
     def call(*arguments: object) -> list[dict[str, Any]]:
         done = dump(*arguments, "--format", "json")

@@ -1,4 +1,4 @@
-"""What kipgen dump shows of captures: one line for each frame, with who, what, how long and what went wrong."""
+"""What kipwire dump shows of captures: one line for each frame, with who, what, how long and what went wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged logs: kipgen dump says where and what is wrong, goes on if the format allows it, and exits with 1."""
+"""Damaged logs: kipwire dump says where and what is wrong, goes on if the format allows it, and exits with 1."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_a_wrong_command_line_says_what_would_be_right(
     (tmp_path / "empty").mkdir()
     done = dump(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"kipgen: {said}")
+    assert done.stderr.startswith(f"kipwire: {said}")
     assert done.stderr.count("\n") == 1
 
 
@@ -190,4 +190,4 @@ def test_a_folder_that_cannot_be_listed_is_an_error(
     forbid(monkeypatch, tmp_path / "logs" / "a-1")
     done = dump(tmp_path / "logs")
     assert done.returncode == 2
-    assert done.stderr == f"kipgen: {tmp_path}/logs/a-1: Permission denied\n"
+    assert done.stderr == f"kipwire: {tmp_path}/logs/a-1: Permission denied\n"

@@ -1,4 +1,4 @@
-"""kipgen dump --follow: what is added to a segment, and the next one, as they are written; and how a dump ends."""
+"""kipwire dump --follow: what is added to a segment, and the next one, as they are written; and how a dump ends."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ NEXT = "00000000000000000003.log"
 
 @contextmanager
 def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
-    """A process of kipgen dump."""
-    command = [sys.executable, "-c", "from kipgen.cli import main; main()", "dump", *map(str, arguments)]
+    """A process of kipwire dump."""
+    command = [sys.executable, "-c", "from kipwire.console.cli import main; main()", "dump", *map(str, arguments)]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -75,7 +75,7 @@ def test_what_is_added_is_shown_and_then_the_next_segment(tmp_path: Path) -> Non
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
         assert process.wait() == 130
-        assert process.stderr.read().splitlines()[-1] == "kipgen: interrupted"
+        assert process.stderr.read().splitlines()[-1] == "kipwire: interrupted"
 
 
 def test_batches_out_of_bounds_are_passed_over_while_they_come(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_log_that_is_cut_goes_on_from_there_and_one_that_is_removed_is_waited_
         assert process.stderr.readline() == f"{file}: was removed; waiting for a segment\n"
         log(tmp_path / "a-0", THIRD)
         assert lines(process, 2) == [f"{file}: a", "offset=3-3 records=1"]
-        assert interrupted(process) == "kipgen: interrupted\n"
+        assert interrupted(process) == "kipwire: interrupted\n"
 
 
 def test_all_logs_may_go_and_come_again(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_all_logs_may_go_and_come_again(tmp_path: Path) -> None:
         assert lines(process, 2) == [f"{tmp_path}/a-0/{NEXT}: a", "offset=3-3 records=1"]
         append(tmp_path / "a-0" / NEXT, batch(4, b"e"))
         assert lines(process, 1) == ["offset=4-4 records=1"]
-        assert interrupted(process) == "kipgen: interrupted\n"
+        assert interrupted(process) == "kipwire: interrupted\n"
 
 
 def test_a_log_whose_last_segments_are_removed_goes_on_in_the_one_before(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_log_whose_last_segments_are_removed_goes_on_in_the_one_before(tmp_pat
         assert lines(process, 1) == ["offset=3-3 records=1"]
         log(tmp_path / "a-0", batch(4, b"e"), name="00000000000000000004.log")
         assert lines(process, 2)[1] == "offset=4-4 records=1"
-        assert interrupted(process) == "kipgen: interrupted\n"
+        assert interrupted(process) == "kipwire: interrupted\n"
 
 
 def test_a_segment_that_is_replaced_is_shown_from_its_start(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_segment_that_is_replaced_is_shown_from_its_start(tmp_path: Path) -> N
         other.replace(file)
         assert process.stderr.readline() == f"{file}: was replaced\n"
         assert lines(process, 3)[1:] == ["offset=1-2 records=2", "offset=3-3 records=1"]
-        assert interrupted(process) == "kipgen: interrupted\n"
+        assert interrupted(process) == "kipwire: interrupted\n"
 
 
 def test_a_cut_within_a_batch_shows_that_batch_again_when_it_is_whole(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_cut_within_a_batch_shows_that_batch_again_when_it_is_whole(tmp_path: 
         assert " was cut from " in process.stderr.readline()
         append(file, SECOND[7:])
         assert lines(process, 1) == ["offset=1-2 records=2"]
-        assert interrupted(process) == "kipgen: interrupted\n"
+        assert interrupted(process) == "kipwire: interrupted\n"
 
 
 class _EnoughError(Exception):

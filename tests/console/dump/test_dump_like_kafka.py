@@ -1,4 +1,4 @@
-"""kipgen dump shows what Kafka's own kafka-dump-log shows of the same files, row by row."""
+"""kipwire dump shows what Kafka's own kafka-dump-log shows of the same files, row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kipgen dump shows of logs: every batch and every record once, within the bounds that are asked for."""
+"""What kipwire dump shows of logs: every batch and every record once, within the bounds that are asked for."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_file_that_is_no_log_is_called_so(text: str, dump: Dump, tmp_path: Pat
     done = dump(file)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
-        f"kipgen: {file} is no log: it does not begin with a batch, and its name says nothing;"
+        f"kipwire: {file} is no log: it does not begin with a batch, and its name says nothing;"
     )
 
 

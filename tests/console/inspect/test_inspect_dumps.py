@@ -1,4 +1,4 @@
-"""`kipgen inspect` takes what people have: the output of xxd, hexdump, od and base64, and says what it took it for."""
+"""`kipwire inspect` takes what people have: the output of xxd, hexdump, od and base64, and says what it took it for."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_captures_are_refused_with_the_command_that_reads_them(
     assert capture_form(data) == form
     (tmp_path / "a.bin").write_bytes(data)
     done = call("inspect", "--request", "a.bin")
-    expected = f"kipgen: a.bin is a packet capture ({form}), not a message; kipgen dump shows the frames in it\n"
+    expected = f"kipwire: a.bin is a packet capture ({form}), not a message; kipwire dump shows the frames in it\n"
     assert (done.stderr == expected) is bool(form)
 
 

@@ -176,9 +176,11 @@ def test_page_shows_texts_of_a_message_as_text_and_loads_nothing() -> None:
 # The command.
 
 
-def kipgen(*arguments: object, folder: Path, data: bytes = b"", **variables: str) -> subprocess.CompletedProcess[bytes]:
+def kipwire(
+    *arguments: object, folder: Path, data: bytes = b"", **variables: str
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "kipgen", "inspect", *map(str, arguments)],
+        [sys.executable, "-m", "kipwire", "inspect", *map(str, arguments)],
         cwd=folder,
         env={**os.environ, "COLUMNS": "60", **variables},
         input=data,
@@ -192,7 +194,7 @@ def test_bytes_come_from_hex_text_files_and_standard_input(tmp_path: Path) -> No
     raw = broker_message().encode()
     (tmp_path / "raw.bin").write_bytes(raw)
     (tmp_path / "hex.txt").write_text("\n".join(raw.hex(" ")[at : at + 48] for at in range(0, 999, 48)))
-    first = kipgen("MetadataResponse", 12, raw.hex(), folder=tmp_path)
+    first = kipwire("MetadataResponse", 12, raw.hex(), folder=tmp_path)
     assert first.returncode == 0, first.stderr
     lines = first.stdout.decode().splitlines()
     assert lines == as_text(inspected(raw))
@@ -204,16 +206,16 @@ def test_bytes_come_from_hex_text_files_and_standard_input(tmp_path: Path) -> No
         (["-"], raw),
         ([], raw.hex(":").encode()),
     ]:
-        done = kipgen("MetadataResponse", 12, *arguments, folder=tmp_path, data=data)
+        done = kipwire("MetadataResponse", 12, *arguments, folder=tmp_path, data=data)
         assert done.stdout == first.stdout, arguments
 
 
 def test_the_documentation_shows_real_output(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "inspect.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^\$ kipgen inspect (.* [0-9a-f ]+)\n((?:[^$`].*\n)+)", text, re.MULTILINE)
+    shown = re.findall(r"^\$ kipwire inspect (.* [0-9a-f ]+)\n((?:[^$`].*\n)+)", text, re.MULTILINE)
     assert len(shown) == 3
     for arguments, output in shown:
-        assert kipgen(*arguments.split(), folder=tmp_path).stdout.decode() == output
+        assert kipwire(*arguments.split(), folder=tmp_path).stdout.decode() == output
 
 
 @pytest.mark.parametrize("text", ["0a1B", " 0a 1b\n", "0a:1b", "0x0a, 0x1B", r"\x0a\x1b", "0x0a1b"])
@@ -232,32 +234,32 @@ def test_a_refusal_is_shown_whatever_version_of_api_versions_was_asked_for(
     tmp_path: Path, version: int, size: str
 ) -> None:
     refused = f"{size} 00000007 0023 00000001 0012 0000 0005"
-    done = kipgen("--response", "ApiVersions", version, refused, folder=tmp_path)
+    done = kipwire("--response", "ApiVersions", version, refused, folder=tmp_path)
     assert (done.returncode, done.stdout.partition(b":")[0]) == (0, b"ApiVersionsResponse v0")
-    other = kipgen("--response", "Metadata", 99, refused, folder=tmp_path)
+    other = kipwire("--response", "Metadata", 99, refused, folder=tmp_path)
     assert b"no version 99 of MetadataResponse" in other.stderr
 
 
 def test_frames_by_api_name_and_number(tmp_path: Path) -> None:
-    request = kipgen("--request", HEARTBEAT.hex(), folder=tmp_path)
+    request = kipwire("--request", HEARTBEAT.hex(), folder=tmp_path)
     assert request.returncode == 0, request.stderr
     assert [line for line in request.stdout.decode().splitlines() if re.fullmatch(r"\S+ v\d+", line)] == [
         "RequestHeader v1",
         "HeartbeatRequest v0",
     ]
-    by_name = kipgen("--response", "Heartbeat", 0, "00000006 00000007 0019", folder=tmp_path)
+    by_name = kipwire("--response", "Heartbeat", 0, "00000006 00000007 0019", folder=tmp_path)
     assert by_name.returncode == 0, by_name.stderr
     assert b"frame size int32" in by_name.stdout
-    assert kipgen("--response", 12, 0, "00000006 00000007 0019", folder=tmp_path).stdout == by_name.stdout
+    assert kipwire("--response", 12, 0, "00000006 00000007 0019", folder=tmp_path).stdout == by_name.stdout
 
 
 def test_json_and_page_of_wrong_bytes_exit_1(tmp_path: Path) -> None:
-    done = kipgen("HeartbeatResponse", 0, "001900", "--json", folder=tmp_path)
+    done = kipwire("HeartbeatResponse", 0, "001900", "--json", folder=tmp_path)
     assert done.returncode == 1
     form = json.loads(done.stdout)
     assert (form["message"], form["version"], form["elements"][0]["value"]) == ("HeartbeatResponse", 0, 25)
     assert form["error"]["reason"] == "1 trailing byte after the message"
-    done = kipgen("HeartbeatResponse", 0, "001900", "--html", "page.html", folder=tmp_path)
+    done = kipwire("HeartbeatResponse", 0, "001900", "--html", "page.html", folder=tmp_path)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"error: HeartbeatResponse v0: message at byte 2: 1 trailing byte" in done.stderr
     assert "trailing byte after the message" in (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -265,7 +267,7 @@ def test_json_and_page_of_wrong_bytes_exit_1(tmp_path: Path) -> None:
 
 def test_terminals_get_colours(tmp_path: Path) -> None:
     data = broker_message().encode()
-    done = kipgen("MetadataResponse", 12, data.hex(), folder=tmp_path, FORCE_COLOR="1", TERM="xterm-256color")
+    done = kipwire("MetadataResponse", 12, data.hex(), folder=tmp_path, FORCE_COLOR="1", TERM="xterm-256color")
     text = done.stdout.decode()
     assert "\x1b[32m'a.example'\x1b[0m" in text
     plain = [line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()]
@@ -274,13 +276,13 @@ def test_terminals_get_colours(tmp_path: Path) -> None:
 
 def test_text_survives_an_encoding_that_lacks_its_characters(tmp_path: Path) -> None:
     data = broker_message("日本").encode()
-    done = kipgen("MetadataResponse", 12, data.hex(), folder=tmp_path, PYTHONIOENCODING="ascii")
+    done = kipwire("MetadataResponse", 12, data.hex(), folder=tmp_path, PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
     assert rb"'\u65e5\u672c'" in done.stdout
 
 
 def test_a_package_in_the_current_directory_is_found(encodings_package: str, tmp_path: Path) -> None:
-    done = kipgen("Odd", 0, "03 00000007 ff 00", "--package", encodings_package, folder=tmp_path)
+    done = kipwire("Odd", 0, "03 00000007 ff 00", "--package", encodings_package, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert b"int32 packed32" in done.stdout
 

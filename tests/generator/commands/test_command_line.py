@@ -10,17 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from kipgen.commands.app import app as generator
 from kipgen.commands.compat.rules import ALL as COMPAT
 from kipgen.commands.new_spec import new_specs
 from kipgen.reading.check import read_file
 from kipgen.reading.rules import ALL
+from kipwire.console.app import app as console
+from kipwire.console.command_line import CommandLine, Later
 from tests.support import command_line
 
 pytestmark = pytest.mark.same_without_kernel("of the commands that read messages it only asks for help")
 
 
-def kipgen(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
+def kipgen(*arguments: object, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **variables}
     return subprocess.run(
         [sys.executable, "-m", "kipgen", *map(str, arguments)],
         cwd=folder,
@@ -41,7 +44,7 @@ def specs(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", ["", "generate", "check", "rules", "new", "inspect", "advise", "compat", "drift"])
+@pytest.mark.parametrize("command", ["", *generator.commands, *console.commands])
 def test_every_command_has_help(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -179,6 +182,8 @@ def test_new_takes_the_first_free_api_key_of_messages_of_its_kind(
         ),
         (["new", "Foo", "--out", "my_protocol/FooRequest.json"], "FooRequest.json: is a file; a folder is needed"),
         (["explode"], "No such command"),
+        (["chekc"], "No such command 'chekc'. Did you mean 'check'?"),
+        (["check", "--wacht"], "No such option '--wacht'. Did you mean '--watch'?"),
     ],
 )
 def test_a_command_that_cannot_be_carried_out_says_why(
@@ -213,7 +218,7 @@ def test_the_way_to_a_file_that_cannot_be_written_is_explained(
 ) -> None:
     arguments = ("inspect", "ApiVersionsRequest", "3", "02610262 00", "--html", "pages/today.html")
     done = command_line.call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
-    assert (done.returncode, done.stderr) == (2, "kipgen: pages/today.html: the folder pages does not exist\n")
+    assert (done.returncode, done.stderr) == (2, "kipwire: pages/today.html: the folder pages does not exist\n")
 
 
 def test_a_refusal_of_the_real_command_is_not_a_traceback(tmp_path: Path) -> None:
@@ -232,3 +237,52 @@ def test_bad_spec_files_give_problems_with_a_place(
         done = command_line.call(*command, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
         assert done.returncode == 1
         assert "Bad.json:1:" in done.stdout
+
+
+@pytest.mark.parametrize("program", [generator, console], ids=["kipgen", "kipwire"])
+def test_the_list_of_commands_says_what_each_command_says_of_itself(program: CommandLine) -> None:
+    for name, later in program.commands.items():
+        assert isinstance(later, Later)
+        assert later.loaded.name == name
+        assert (later.loaded.help or "").split("\n\n")[0] == later.short_help, name
+
+
+@pytest.mark.parametrize("command", ["dump", "inspect"])
+def test_a_command_of_kipwire_is_unknown_to_kipgen(command: str, tmp_path: Path) -> None:
+    done = kipgen(command, "--help", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"Error: No such command '{command}'. Did you mean 'kipwire {command}'?\n")
+
+
+@pytest.mark.parametrize(("shell", "start"), [("bash", "_kipgen_completion()"), ("zsh", "#compdef kipgen")])
+def test_completion_is_printed_for_a_shell(shell: str, start: str, tmp_path: Path) -> None:
+    done = kipgen("--show-completion", shell, folder=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.lstrip().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("kipgen ch", ["check"]), ("kipgen compat --wi", ["--wire-only"]), ("kipgen check --format s", ["sarif"])],
+)
+def test_commands_options_and_values_are_completed(words: str, offered: list[str], tmp_path: Path) -> None:
+    variables = {"_KIPGEN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = kipgen(folder=tmp_path, **variables)
+    assert [line.partition(",")[2] for line in done.stdout.splitlines()] == offered
+
+
+def test_ctrl_c_is_one_line_and_an_exit_status_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kipgen.commands.check_command.read_file", interrupted)
+    done = command_line.call("check", "x.json", folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "kipgen: interrupted\n")
+
+
+def test_a_reader_that_has_seen_enough_ends_a_command_without_a_word(tmp_path: Path) -> None:
+    shell = f"{sys.executable} -m kipgen rules | head -n 1 >&2; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr

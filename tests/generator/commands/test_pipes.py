@@ -13,7 +13,9 @@ import pytest
 
 from kipgen.commands.app import app
 from kipgen.commands.new_spec import new_specs
+from kipwire.console.app import app as console
 from kipwire.tools.files import need_file, need_input, read_regular
+from tests.support.command_line import program_of
 from tests.support.places import ROOT
 
 pytestmark = [
@@ -86,9 +88,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def kipgen(arguments: list[str], folder: Path, text: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+def run(arguments: list[str], folder: Path, text: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
-    command = [sys.executable, "-m", "kipgen", *arguments]
+    command = [sys.executable, "-m", program_of(arguments[0]), *arguments]
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, check=False, timeout=SECONDS, input=text
     )
@@ -99,7 +101,7 @@ def test_a_pipe_is_refused_in_one_line_wherever_a_file_is_read(name: str, folder
     arguments = COMMANDS[name]
     if arguments[-1].startswith("in "):
         folder, arguments = folder / name.split()[-1], ["check", "../specs"]
-    done = kipgen(arguments, folder)
+    done = run(arguments, folder)
     said = (done.stdout + done.stderr).decode()
     assert done.returncode in (1, 2), said
     assert "Traceback" not in said
@@ -108,21 +110,21 @@ def test_a_pipe_is_refused_in_one_line_wherever_a_file_is_read(name: str, folder
 
 
 def test_every_command_is_here() -> None:
-    commands = {command.callback.__name__ for command in app.registered_commands if command.callback}
+    commands = {*app.commands, *console.commands}
     assert {arguments[0] for arguments in COMMANDS.values()} == commands - {"rules", "schema"}
 
 
 def test_what_takes_standard_input_says_so(folder: Path) -> None:
     for arguments in (["check", "Pipe.json"], ["inspect", "MetadataRequest", "0", "Pipe.bin"]):
         text = "is a pipe, a socket or a device, not a file; give a file, or - for standard input"
-        assert kipgen(arguments, folder).stderr.decode() == f"kipgen: {arguments[-1]} {text}\n"
+        assert run(arguments, folder).stderr.decode() == f"{program_of(arguments[0])}: {arguments[-1]} {text}\n"
 
 
 def test_a_pipe_of_the_shell_is_read(folder: Path) -> None:
     spec = (folder / "specs/FooRequest.json").read_bytes()
-    assert kipgen(["check", "/dev/stdin"], folder, spec).stdout == b"1 spec: no problems found.\n"
-    assert kipgen(["check", "-"], folder, spec).returncode == 0
-    assert kipgen(["inspect", "MetadataRequest", "0", "/dev/stdin"], folder, b"00000000").returncode == 0
+    assert run(["check", "/dev/stdin"], folder, spec).stdout == b"1 spec: no problems found.\n"
+    assert run(["check", "-"], folder, spec).returncode == 0
+    assert run(["inspect", "MetadataRequest", "0", "/dev/stdin"], folder, b"00000000").returncode == 0
     script = f"{sys.executable} -m kipgen compat <(cat specs/FooRequest.json) <(cat specs/FooRequest.json)"
     done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, check=False, timeout=SECONDS)
     assert (done.returncode, done.stderr) == (0, b""), done

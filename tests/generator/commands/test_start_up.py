@@ -22,7 +22,7 @@ from tests.support.places import ROOT
 
 pytestmark = pytest.mark.same_without_kernel("no message is decoded")
 
-SLOW = ("black", "jinja2", "jsonschema", "pydantic", "rich", "tomllib", "watchfiles")
+SLOW = ("black", "jinja2", "jsonschema", "pydantic", "rich", "typer")
 SPEC = "schemas/kafka_messages/clients/FetchRequest.json"
 
 
@@ -103,7 +103,7 @@ def test_what_is_not_known_is_left_to_jsonschema(schema: dict[str, object]) -> N
     assert not surely_accepts(schema, 4)
 
 
-def test_values_that_typer_has_to_convert_are_left_to_it(
+def test_values_of_the_wrong_kind_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def call(*arguments: str) -> command_line.Done:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from kipgen.commands.app import app
 from kipgen.commands.compat.columns import StoredColumn, stored_columns

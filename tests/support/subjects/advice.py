@@ -6,7 +6,7 @@ import gzip
 import json
 from typing import Any
 
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 import kafka_messages
 from kipgen.commands.app import app

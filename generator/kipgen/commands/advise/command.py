@@ -3,52 +3,56 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
+from kipgen.commands.advise.plot import SUFFIXES, draw
+from kipgen.commands.advise.samples import SamplesError, read_samples, registry_with
+from kipgen.commands.advise.savings import AdviceError
+from kipgen.commands.advise.savings import advise as advise_on
+from kipgen.commands.advise.text import failures, plain, report
 from kipgen.commands.console import print_problems
-from kipwire.console.command_line import fail, one_line
+from kipgen.reading import check
+from kipgen.resources import kafka_spec
+from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.errors import PackageError
+from kipwire.tools.extras import missing_extra
 from kipwire.tools.lines import print_err
+from kipwire.tools.terminal import ERR, table_console
 from kipwire.tools.words import counted
 
 
+@click.command
+@click.argument(
+    "spec", type=PATH, help="The spec of the message, or the name of one of Kafka's, such as ProduceRequest."
+)
+@click.option(
+    "--samples",
+    "-s",
+    required=True,
+    multiple=True,
+    type=PATH,
+    help="Messages to learn from; may be given several times. A folder is a capture (frames.bin and "
+    "frames.jsonl); a file has JSON lines, or request frames with their sizes. All may be packed with gzip.",
+)
+@click.argument("more", nargs=-1, metavar="[FILE]...", type=PATH, help="More samples.")
+@click.option("--package", "-p", default="kafka_messages", help="The generated package that decodes the messages.")
+@click.option("--version", type=int, help="Version of messages in JSON lines that do not contain it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--plot", type=PATH, help="Draw the bytes of each field, too: a .png, .svg or .pdf file.")
 def advise(
-    spec: Annotated[
-        Path, typer.Argument(help="The spec of the message, or the name of one of Kafka's, such as ProduceRequest.")
-    ],
-    samples: Annotated[
-        list[Path],
-        typer.Option(
-            "--samples",
-            "-s",
-            help="Messages to learn from; may be given several times. A folder is a capture (frames.bin and "
-            "frames.jsonl); a file has JSON lines, or request frames with their sizes. All may be packed with gzip.",
-        ),
-    ],
-    more: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="More samples.")] = None,
-    package: Annotated[
-        str, typer.Option("--package", "-p", help="The generated package that decodes the messages.")
-    ] = "kafka_messages",
-    version: Annotated[
-        int | None, typer.Option("--version", help="Version of messages in JSON lines that do not contain it.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the bytes of each field, too: a .png, .svg or .pdf file.")
-    ] = None,
+    spec: Path,
+    samples: Sequence[Path],
+    more: Sequence[Path],
+    package: str,
+    version: int | None,
+    as_json: bool,
+    plot: Path | None,
 ) -> None:
     """Advise which encodings (KIP-625) save bytes, from sample messages, with the text to paste into the spec."""
-    from kipgen.commands.advise.samples import SamplesError, read_samples, registry_with
-    from kipgen.commands.advise.savings import AdviceError
-    from kipgen.commands.advise.savings import advise as advise_on
-    from kipgen.commands.advise.text import failures, plain, report
-    from kipgen.reading import check
-    from kipgen.resources import kafka_spec
-    from kipwire.errors import PackageError
-    from kipwire.tools.terminal import ERR, table_console
-
     if not spec.exists():
         spec = kafka_spec(str(spec)) or spec
     if plot is not None:
@@ -62,7 +66,7 @@ def advise(
     try:
         registry = registry_with(package, checked.spec)
         with ERR.status("Reading samples") as status:
-            files = [*samples, *(more or ())]
+            files = [*samples, *more]
             read = read_samples(
                 files, registry, checked.spec, version, lambda n: status.update(f"{n:,} messages counted")
             )
@@ -74,8 +78,6 @@ def advise(
     except (PackageError, SamplesError, AdviceError) as error:
         fail(str(error))
     if plot is not None:
-        from kipgen.commands.advise.plot import draw
-
         draw(advice, read, plot)
         print_err(f"wrote {one_line(plot)}")
     if as_json:
@@ -88,13 +90,7 @@ def advise(
 
 def _need_plotting(file: Path) -> None:
     """Check that a picture can be drawn, before the samples are read."""
-    from kipgen.commands.advise.plot import SUFFIXES
-
     if file.suffix.lower() not in SUFFIXES:
         fail(f"{file}: --plot writes a file with one of the suffixes {', '.join(SUFFIXES)}")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        from kipwire.tools.extras import missing_extra
-
+    if find_spec("matplotlib") is None:
         fail(str(missing_extra("--plot needs", "matplotlib", "plot")))

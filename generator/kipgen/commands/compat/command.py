@@ -6,68 +6,78 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from kipgen.commands.compat.allow import Allowance, parse_allowance, read_allowances, with_allowances
+from kipgen.commands.compat.finding import Finding
+from kipgen.commands.compat.git import GitError
+from kipgen.commands.compat.revisions import Compared, SpecErrors, compare_paths, compare_with_commit
+from kipgen.commands.compat.rule import SEVERITIES, WITHOUT_COLUMNS, Severity
+from kipgen.commands.compat.sarif import sarif as sarif_form
+from kipgen.commands.compat.text import annotation_lines, counts, json_form, text_lines
 from kipgen.commands.console import packages_here, print_problems, settings_here
-from kipgen.commands.reporting.formats import Format, FormatOption, chosen_format
-from kipwire.console.command_line import fail, one_line
+from kipgen.commands.reporting.formats import Format, chosen_format, format_option
+from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.tools.lines import print_err, print_out
 from kipwire.tools.words import counted
-
-if TYPE_CHECKING:
-    from kipgen.commands.compat.allow import Allowance
-    from kipgen.commands.compat.finding import Finding
-    from kipgen.commands.compat.revisions import Compared
-    from kipgen.commands.compat.rule import Severity
 
 ALLOW_FILE = Path("compat-allow.toml")
 """The file of allowances, if no other is given."""
 
 
+@click.command
+@click.argument(
+    "paths",
+    nargs=-1,
+    type=PATH,
+    metavar="OLD NEW | [PATH]...",
+    help="Two files or folders of specs. With --against, files or folders as they are now; "
+    "those of the settings, or in schemas/, if none is given.",
+)
+@click.option(
+    "--against",
+    "-a",
+    default="",
+    show_default=False,
+    metavar="REVISION",
+    help="Compare with a revision of the git repository, and its history.",
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="RULE:PATH=REASON",
+    help="Accept a finding, as in 'field-renamed:Foo.Bar=not released'.",
+)
+@click.option(
+    "--allow-file",
+    type=PATH,
+    metavar="FILE",
+    help=f"Accepted findings, with reasons; {ALLOW_FILE} here if not given.",
+)
+@click.option("--wire-only", is_flag=True, help="Exit 0 if only generated code changes, not bytes.")
+@click.option("--columns", is_flag=True, help="Also report what breaks stored tables, and exit 1 for it.")
+@format_option
+@click.option("--json", "as_json", is_flag=True, help="As --format json.")
+@click.option(
+    "--sarif",
+    default="",
+    show_default=False,
+    metavar="FILE",
+    help="Write SARIF 2.1.0, for code scanning; - for standard output.",
+)
 def compat(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="OLD NEW | [PATH]...",
-            help="Two files or folders of specs. With --against, files or folders as they are now; "
-            "those of the settings, or in schemas/, if none is given.",
-        ),
-    ] = None,
-    against: Annotated[
-        str,
-        typer.Option(
-            "--against",
-            "-a",
-            metavar="REVISION",
-            help="Compare with a revision of the git repository, and its history.",
-        ),
-    ] = "",
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RULE:PATH=REASON", help="Accept a finding, as in 'field-renamed:Foo.Bar=not released'."),
-    ] = None,
-    allow_file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help=f"Accepted findings, with reasons; {ALLOW_FILE} here if not given."),
-    ] = None,
-    wire_only: Annotated[
-        bool, typer.Option("--wire-only", help="Exit 0 if only generated code changes, not bytes.")
-    ] = False,
-    columns: Annotated[
-        bool, typer.Option("--columns", help="Also report what breaks stored tables, and exit 1 for it.")
-    ] = False,
-    format_: FormatOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As --format json.")] = False,
-    sarif: Annotated[
-        str, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for code scanning; - for standard output.")
-    ] = "",
+    paths: Sequence[Path],
+    against: str,
+    allow: Sequence[str],
+    allow_file: Path | None,
+    wire_only: bool,
+    columns: bool,
+    format_: Format | None,
+    as_json: bool,
+    sarif: str,
 ) -> None:
     """Find what changes of specs break: bytes of released versions, or code; exit 1 if they break something."""
-    from kipgen.commands.compat.allow import with_allowances
-    from kipgen.commands.compat.rule import SEVERITIES, WITHOUT_COLUMNS
-
     if as_json and format_ not in (None, Format.JSON):
         fail("--json is --format json; give one format")
     chosen = Format.JSON if as_json else chosen_format(format_)
@@ -77,10 +87,10 @@ def compat(
             fail(f"{given} and --sarif - both write to standard output; give --sarif a file")
         chosen, sarif = Format.SARIF, ""
     try:
-        allowances = _allowances(allow or [], allow_file)
+        allowances = _allowances(allow, allow_file)
     except ValueError as error:
         fail(str(error))
-    compared = _compared(paths or [], against)
+    compared = _compared(paths, against)
     severities = SEVERITIES if columns else WITHOUT_COLUMNS
     found = [finding for one in compared for finding in one.findings]
     if columns:
@@ -98,8 +108,6 @@ def compat(
     if chosen is Format.SARIF:
         _write_sarif("-", findings)
     elif chosen is Format.JSON:
-        from kipgen.commands.compat.text import json_form
-
         print(json.dumps(json_form(findings, messages, severities), indent=2))
     else:
         _print_text(findings, messages, severities, chosen)
@@ -107,24 +115,19 @@ def compat(
     sys.exit(int(any(finding.severity in failing and finding.allowed is None for finding in findings)))
 
 
-def _allowances(texts: list[str], file: Path | None) -> list[Allowance]:
+def _allowances(texts: Sequence[str], file: Path | None) -> list[Allowance]:
     """All allowances.
 
     Raises:
         ValueError: something is not written as it should be.
     """
-    from kipgen.commands.compat.allow import parse_allowance, read_allowances
-
     found = [parse_allowance(text) for text in texts]
     if file is not None or ALLOW_FILE.exists():
         found += read_allowances(file or ALLOW_FILE)
     return found
 
 
-def _compared(paths: list[Path], against: str) -> list[Compared]:
-    from kipgen.commands.compat.git import GitError
-    from kipgen.commands.compat.revisions import SpecErrors, compare_paths, compare_with_commit
-
+def _compared(paths: Sequence[Path], against: str) -> list[Compared]:
     try:
         if against:
             return [compare_with_commit(path, against) for path in paths or packages_here(settings_here())]
@@ -139,9 +142,7 @@ def _compared(paths: list[Path], against: str) -> list[Compared]:
 
 
 def _write_sarif(target: str, findings: list[Finding]) -> None:
-    from kipgen.commands.compat.sarif import sarif
-
-    text = json.dumps(sarif(findings), indent=2)
+    text = json.dumps(sarif_form(findings), indent=2)
     if target == "-":
         print(text)
     else:
@@ -150,8 +151,6 @@ def _write_sarif(target: str, findings: list[Finding]) -> None:
 
 
 def _print_text(findings: list[Finding], messages: int, severities: Sequence[Severity], chosen: Format) -> None:
-    from kipgen.commands.compat.text import annotation_lines, counts, text_lines
-
     if chosen is Format.GITHUB:
         for line in annotation_lines(findings):
             print_out(line)

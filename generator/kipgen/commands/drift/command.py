@@ -3,49 +3,44 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from kipgen.commands.console import print_problems
-from kipwire.console.command_line import fail, one_line
+from kipgen.commands.drift.differences import ORDER, WHOLE, Difference, Drift, compare, value_text
+from kipgen.commands.drift.jars import JarError, Published, read_release
+from kipgen.commands.drift.write import write_missing
+from kipgen.reading import check
+from kipgen.reading.draft import Draft
+from kipgen.resources import kafka_specs
+from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.tools.lines import print_err, print_out
 from kipwire.tools.words import counted
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
-    from kipgen.commands.drift.differences import Difference, Drift
-    from kipgen.commands.drift.jars import Published
-    from kipgen.reading.draft import Draft
-
-
-def drift(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="[SPECS] KAFKA_JAR...",
-            help="A folder of specs, one package, or nothing for the specs of Kafka's messages that kipgen has; then "
-            "jars of one release of Kafka, such as kafka-clients-4.4.0.jar.",
-        ),
-    ],
-    write: Annotated[
-        bool,
-        typer.Option(
-            "--write", help="Write what Kafka says into the specs; fields and messages that only they have stay."
-        ),
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+@click.command
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    type=PATH,
+    metavar="[SPECS] KAFKA_JAR...",
+    help="A folder of specs, one package, or nothing for the specs of Kafka's messages that kipgen has; then "
+    "jars of one release of Kafka, such as kafka-clients-4.4.0.jar.",
+)
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Write what Kafka says into the specs; fields and messages that only they have stay.",
+)
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def drift(paths: Sequence[Path], write: bool, json: bool) -> None:
     """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs."""
-    from kipgen.commands.drift.differences import compare
-    from kipgen.commands.drift.jars import JarError, read_release
-    from kipgen.resources import kafka_specs
-
     specs, jars = (kafka_specs(), paths) if paths[0].suffix == ".jar" else (paths[0], paths[1:])
     if not jars:
         fail(f"there is no jar to compare {specs} with; give the jars of a release, such as kafka-clients-4.4.0.jar")
@@ -71,8 +66,6 @@ def drift(
 
 def _specs(folder: Path) -> dict[Path, Draft]:
     """The drafts of a package of specs by file."""
-    from kipgen.reading import check
-
     checked, problems = check.read_folder(folder)
     errors = [problem for problem in problems if problem.severity == "error"]
     print_problems(errors)
@@ -83,8 +76,6 @@ def _specs(folder: Path) -> dict[Path, Draft]:
 
 def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> bool:
     """Add what the specs lack; return whether a spec could not be written."""
-    from kipgen.commands.drift.write import write_missing
-
     refused = False
     for outcome in write_missing(folder, ours, release):
         if outcome.problems:
@@ -110,8 +101,6 @@ def _print_text(found: Drift) -> None:
 
 
 def _lines(differences: Sequence[Difference]) -> Iterator[str]:
-    from kipgen.commands.drift.differences import ORDER, WHOLE, value_text
-
     for one in differences:
         where = f"{one.location}: "
         if one.fact in WHOLE:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
-from typing import Annotated
 
-import typer
+import click
+
+from kipwire.console.command_line import OneOf
 
 
 class Format(StrEnum):
@@ -18,10 +19,14 @@ class Format(StrEnum):
     GITHUB = "github"
 
 
-FormatOption = Annotated[
-    Format | None,
-    typer.Option("--format", "-f", help="How problems are reported; in GitHub's Actions as annotations by default."),
-]
+format_option = click.option(
+    "--format",
+    "-f",
+    "format_",
+    type=OneOf(Format),
+    help="How problems are reported; in GitHub's Actions as annotations by default.",
+)
+"""The option that several commands have."""
 
 
 def chosen_format(given: Format | None) -> Format:

@@ -8,7 +8,9 @@ from dataclasses import asdict
 
 from kipgen.commands.reporting.excerpts import excerpts_of
 from kipgen.commands.reporting.formats import Format
+from kipgen.commands.reporting.sarif import SarifResult, SarifRule, sarif_log
 from kipgen.language.problems import Problem
+from kipgen.reading.rules import ALL
 from kipwire.tools.lines import Part, print_out
 from kipwire.tools.printable import printable_line
 from kipwire.tools.words import counted
@@ -99,9 +101,6 @@ def sarif_text(command: str, problems: Iterable[Problem]) -> str:
         command: what found the problems: `kipgen check`.
         problems: what is wrong.
     """
-    from kipgen.commands.reporting.sarif import SarifResult, SarifRule, sarif_log
-    from kipgen.reading.rules import ALL
-
     rules = []
     for rule in ALL:
         level = rule.severity or rule.kafka or "error"

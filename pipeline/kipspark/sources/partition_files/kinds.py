@@ -202,4 +202,4 @@ KINDS = {
         is_of_broker=True,
     ),
 }
-"""By the words that `kipgen dump` has for the entries."""
+"""By the words that `kipwire dump` has for the entries."""

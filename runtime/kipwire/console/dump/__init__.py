@@ -1,1 +1,1 @@
-"""What `kipgen dump` needs: log segments and captures, line by line."""
+"""What `kipwire dump` needs: log segments and captures, line by line."""

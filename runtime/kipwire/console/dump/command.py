@@ -1,25 +1,29 @@
-"""The command `kipgen dump`."""
+"""The command `kipwire dump`."""
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
-from kipwire.console.command_line import fail
-from kipwire.tools.lines import print_err
-
-if TYPE_CHECKING:
-    from kipwire.console.dump.captures import Capture
-    from kipwire.console.dump.log_files import LogFile
-    from kipwire.console.dump.logs import Wanted
-    from kipwire.console.dump.output import Output
-    from kipwire.console.dump.partition_files import Kind
-    from kipwire.records import Bounds
+from kipwire.console.command_line import PATH, OneOf, discard_output, fail
+from kipwire.console.dump.captures import Capture, capture_at
+from kipwire.console.dump.following import follow as follow_logs
+from kipwire.console.dump.frames import dump_capture, json_line, text_line
+from kipwire.console.dump.json_lines import JsonLines
+from kipwire.console.dump.log_files import LogFile, find_log_files, within
+from kipwire.console.dump.logs import LogDump, Wanted
+from kipwire.console.dump.moments import milliseconds
+from kipwire.console.dump.output import Output
+from kipwire.console.dump.partition_files import Kind, dump_partition_file, kind_of
+from kipwire.console.dump.text import TextLines
+from kipwire.errors import KipwireError
+from kipwire.records import Bounds
+from kipwire.tools.collector import no_garbage_collection
+from kipwire.tools.files import need_file
 
 
 class Format(StrEnum):
@@ -39,56 +43,64 @@ class DecodeAs(StrEnum):
     NONE = "none"
 
 
+@click.command
+@click.argument(
+    "paths",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=PATH,
+    help="Log segments (.log), snapshots (.checkpoint), folders of partitions; indexes (.index, .timeindex, "
+    ".txnindex), snapshots of producers (.snapshot), leader-epoch-checkpoint and the checkpoints of a broker; "
+    "captures of packets (.pcap, .pcapng) or of kipwire's own format.",
+)
+@click.option("--records", "-r", is_flag=True, help="Show the records under each batch.")
+@click.option("--summary", "-s", is_flag=True, help="Show one line for each log file.")
+@click.option(
+    "--format",
+    "-f",
+    "format_",
+    type=OneOf(Format),
+    default="text",
+    help="Lines for people, or a JSON object on each line.",
+)
+@click.option("--follow", "-F", is_flag=True, help="Go on with what is added to logs, until Ctrl-C.")
+@click.option(
+    "--from-offset", type=click.IntRange(min=0), metavar="N", help="Only batches and records from this offset on."
+)
+@click.option(
+    "--to-offset", type=click.IntRange(min=0), metavar="N", help="Only batches and records before this offset."
+)
+@click.option("--since", metavar="TIME", help="Only from this time on: ISO 8601, milliseconds since 1970, or now.")
+@click.option("--until", metavar="TIME", help="Only before this time.")
+@click.option(
+    "--as",
+    "decode_as",
+    type=OneOf(DecodeAs),
+    help="The internal topic whose records these are; by default the folder's name says it.",
+)
+@click.option(
+    "--port",
+    "ports",
+    multiple=True,
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Of packets: a port of the brokers.",
+)
 def dump(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="Log segments (.log), snapshots (.checkpoint), folders of partitions; indexes (.index, .timeindex, "
-            ".txnindex), snapshots of producers (.snapshot), leader-epoch-checkpoint and the checkpoints of a broker; "
-            "captures of packets (.pcap, .pcapng) or of kipwire's own format.",
-            show_default=False,
-        ),
-    ],
-    records: Annotated[bool, typer.Option("--records", "-r", help="Show the records under each batch.")] = False,
-    summary: Annotated[bool, typer.Option("--summary", "-s", help="Show one line for each log file.")] = False,
-    format_: Annotated[
-        Format, typer.Option("--format", "-f", help="Lines for people, or a JSON object on each line.")
-    ] = Format.TEXT,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-F", help="Go on with what is added to logs, until Ctrl-C.")
-    ] = False,
-    from_offset: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Only batches and records from this offset on.")
-    ] = None,
-    to_offset: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Only batches and records before this offset.")
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Only from this time on: ISO 8601, milliseconds since 1970, or now."),
-    ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Only before this time.")] = None,
-    decode_as: Annotated[
-        DecodeAs | None,
-        typer.Option("--as", help="The internal topic whose records these are; by default the folder's name says it."),
-    ] = None,
-    ports: Annotated[
-        list[int] | None,
-        typer.Option("--port", min=1, max=65535, metavar="PORT", help="Of packets: a port of the brokers."),
-    ] = None,
+    paths: Sequence[Path],
+    records: bool,
+    summary: bool,
+    format_: Format,
+    follow: bool,
+    from_offset: int | None,
+    to_offset: int | None,
+    since: str | None,
+    until: str | None,
+    decode_as: DecodeAs | None,
+    ports: Sequence[int],
 ) -> None:
     """Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is damaged."""
-    from kipwire.console.dump.captures import capture_at
-    from kipwire.console.dump.log_files import find_log_files
-    from kipwire.console.dump.logs import Wanted
-    from kipwire.console.dump.output import Output
-    from kipwire.console.dump.partition_files import dump_partition_file, kind_of
-    from kipwire.errors import KipwireError
-    from kipwire.records import Bounds
-    from kipwire.tools.collector import no_garbage_collection
-    from kipwire.tools.files import need_file
-
     if records and summary:
         fail("--records shows more than batches and --summary less; give one of them")
     if follow and summary:
@@ -125,26 +137,22 @@ def dump(
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
             errors = sum(dump_partition_file(*other, out, as_json=format_ is Format.JSON) for other in others)
-            errors += _captures(captures, format_, out, bounds, ports or [])
+            errors += _captures(captures, format_, out, bounds, ports)
             errors += _logs(logs, format_, out, wanted, type_, follow)
         out.flush()
-    except BrokenPipeError:  # such as that of head, which has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:
+        discard_output()
     except KipwireError as error:  # an extra is missing
         out.flush()
         fail(str(error))
     except KeyboardInterrupt:
         out.flush()
-        print_err("kipgen: interrupted")
-        sys.exit(130)
+        raise
     if errors:
         sys.exit(1)
 
 
 def _bounds(from_offset: int | None, to_offset: int | None, since: str | None, until: str | None) -> Bounds:
-    from kipwire.console.dump.moments import milliseconds
-    from kipwire.records import Bounds
-
     first, end = (None if text is None else milliseconds(text) for text in (since, until))
     bounds = Bounds(from_offset, to_offset, first, end)
     if from_offset is not None and to_offset is not None and from_offset >= to_offset:
@@ -154,12 +162,10 @@ def _bounds(from_offset: int | None, to_offset: int | None, since: str | None, u
     return bounds
 
 
-def _captures(captures: list[Capture], format_: Format, out: Output, bounds: Bounds, ports: list[int]) -> int:
+def _captures(captures: list[Capture], format_: Format, out: Output, bounds: Bounds, ports: Sequence[int]) -> int:
     """Dump captures; how many errors there are."""
     if not captures:
         return 0
-    from kipwire.console.dump.frames import dump_capture, json_line, text_line
-
     line = json_line if format_ is Format.JSON else text_line
     return sum(dump_capture(capture, line, out, bounds, ports) for capture in captures)
 
@@ -170,12 +176,6 @@ def _logs(
     """Dump logs; how many errors there are."""
     if not files:
         return 0
-    from kipwire.console.dump.following import follow
-    from kipwire.console.dump.json_lines import JsonLines
-    from kipwire.console.dump.log_files import within
-    from kipwire.console.dump.logs import LogDump
-    from kipwire.console.dump.text import TextLines
-
     dump = LogDump(JsonLines() if format_ is Format.JSON else TextLines(), out, wanted)
     ends = {file.path.parent: (file, 0) for file in files}  # the last segment of each log
     for file in within(files, wanted.bounds) if wanted.bounds else files:
@@ -188,5 +188,5 @@ def _logs(
         if ends[file.path.parent][0] == file:
             ends[file.path.parent] = file, position
     if is_followed:
-        follow(dump, ends.values(), decode_as)
+        follow_logs(dump, ends.values(), decode_as)
     return dump.errors

@@ -1,1 +1,1 @@
-"""kipgen inspect: the bytes of a message, explained."""
+"""kipwire inspect: the bytes of a message, explained."""

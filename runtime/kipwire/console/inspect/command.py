@@ -1,63 +1,67 @@
-"""The command `kipgen inspect`."""
+"""The command `kipwire inspect`."""
 
 from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
-from kipwire.console.command_line import fail, one_line
+from kipwire import Message
+from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.console.inspect.html import page
+from kipwire.console.inspect.input import read_input
+from kipwire.console.inspect.json import json_form
+from kipwire.console.inspect.text import text_lines
+from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
 from kipwire.errors import DecodeError, UnsupportedVersionError
-from kipwire.tools.lines import has_colour, print_err
+from kipwire.registry import Registry, registry_of
+from kipwire.tools.lines import has_colour, print_err, print_out
 from kipwire.tools.printable import printable_line
 from kipwire.tools.words import did_you_mean
-
-if TYPE_CHECKING:
-    from kipwire import Message
-    from kipwire.console.inspect.tree import Inspection
-    from kipwire.registry import Registry
 
 _SIZE_BYTES = 4
 """Bytes of the size that a frame may have before it."""
 
 
+@click.command
+@click.argument(
+    "words",
+    nargs=-1,
+    metavar="[MESSAGE VERSION] [HEX|FILE|-]",
+    help="Name and version of the message (not with --request and --response), then its bytes: hex text, "
+    "a file with raw bytes or hex text, or standard input.",
+)
+@click.option("--request", is_flag=True, help="A request frame: header and body, with or without the size before it.")
+@click.option(
+    "--response",
+    type=(str, int),
+    metavar="API VERSION",
+    help="A response frame, of an API by name (Metadata) or by number.",
+)
+@click.option("--package", "-p", default="kafka_messages", help="The generated package to take classes from.")
+@click.option("--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
 def inspect(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[MESSAGE VERSION] [HEX|FILE|-]",
-            help="Name and version of the message (not with --request and --response), then its bytes: hex text, "
-            "a file with raw bytes or hex text, or standard input.",
-        ),
-    ] = None,
-    request: Annotated[
-        bool, typer.Option("--request", help="A request frame: header and body, with or without the size before it.")
-    ] = False,
-    response: Annotated[
-        tuple[str, int] | None,
-        typer.Option(metavar="API VERSION", help="A response frame, of an API by name (Metadata) or by number."),
-    ] = None,
-    package: Annotated[
-        str, typer.Option("--package", "-p", help="The generated package to take classes from.")
-    ] = "kafka_messages",
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to look at in a browser.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    words: Sequence[str],
+    request: bool,
+    response: tuple[str, int] | None,
+    package: str,
+    html: Path | None,
+    json: bool,
 ) -> None:
     """Show what each byte of a message means; exit 1 if the bytes are wrong, and show where."""
     try:
-        inspection = _inspection(words or [], request, response, package)
+        inspection = _inspection(words, request, response, package)
     except ValueError as error:  # KipwireError is one
         fail(str(error))
     if html is not None:
         _write_page(html, inspection)
     if json:
-        from kipwire.console.inspect.json import json_form
-
         print(dumps(json_form(inspection), indent=2))
     elif html is None:
         _print_text(inspection)
@@ -67,16 +71,12 @@ def inspect(
         sys.exit(1)
 
 
-def _inspection(words: list[str], request: bool, response: tuple[str, int] | None, package: str) -> Inspection:
+def _inspection(words: Sequence[str], request: bool, response: tuple[str, int] | None, package: str) -> Inspection:
     """Find the class to read with, then read.
 
     Raises:
         ValueError: the command line does not say what to read, or names something that does not exist.
     """
-    from kipwire.console.inspect.input import read_input
-    from kipwire.console.inspect.tree import inspect_message, inspect_request, inspect_response
-    from kipwire.registry import registry_of
-
     if request and response is not None:
         raise ValueError("a frame is either a request or a response: give one of --request and --response")
     if "" not in sys.path:
@@ -89,7 +89,7 @@ def _inspection(words: list[str], request: bool, response: tuple[str, int] | Non
         data = read_input(words)
         return inspect_response(registry, _response_class(registry, api_key, response[1], data), data)
     if len(words) < 2:
-        raise ValueError("give name and version of a message, or --request, or --response; see kipgen inspect --help")
+        raise ValueError("give name and version of a message, or --request, or --response; see kipwire inspect --help")
     name, version, *words = words
     if not version.isascii() or not version.isdigit():
         raise ValueError(f"{version!r} is not a version of {name}; write a number, as in MetadataResponse 12")
@@ -117,25 +117,17 @@ def _response_class(registry: Registry, api_key: int, version: int, data: bytes)
 
 
 def _print_text(inspection: Inspection) -> None:
-    from kipwire.console.inspect.text import text_lines
-
     if not has_colour(sys.stdout):
         if isinstance(sys.stdout, io.TextIOWrapper):  # a message may contain characters that the encoding lacks
             sys.stdout.reconfigure(errors="backslashreplace")
         for line in text_lines(inspection):
             print(printable_line("".join(text for text, _ in line).rstrip()))
         return
-    from rich.text import Text
-
-    from kipwire.tools.terminal import OUT
-
     for line in text_lines(inspection):
-        OUT.print(Text.assemble(*line))
+        print_out(*line)
 
 
 def _write_page(file: Path, inspection: Inspection) -> None:
-    from kipwire.console.inspect.html import page
-
     try:
         text = page(inspection)
     except ValueError as error:

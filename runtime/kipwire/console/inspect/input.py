@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +20,7 @@ MAX_BYTES = 64 * 2**20
 """How long the input may be, as raw bytes or as hex text: beyond that no table of its bytes can be shown."""
 
 
-def read_input(words: list[str]) -> bytes:
+def read_input(words: Sequence[str]) -> bytes:
     """The bytes that the words of a command line give.
 
     Args:
@@ -31,7 +32,7 @@ def read_input(words: list[str]) -> bytes:
             more than `MAX_BYTES`.
         OSError: the file cannot be read.
     """
-    if not words or words == ["-"]:
+    if not words or list(words) == ["-"]:
         return _content(_read(sys.stdin.buffer, "standard input"), "standard input")
     text = " ".join(words)
     if len(words) == 1 and _is_readable(text):
@@ -75,7 +76,7 @@ def _content(raw: bytes, name: str) -> bytes:
     """Hex text and dumps as their bytes, anything else unchanged; what was taken for a dump is said."""
     kind = capture_form(raw)
     if kind:
-        raise ValueError(f"{name} is a packet capture ({kind}), not a message; kipgen dump shows the frames in it")
+        raise ValueError(f"{name} is a packet capture ({kind}), not a message; kipwire dump shows the frames in it")
     try:
         text = raw.decode("ascii")
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ _REST_WIDTH = 16
 _REST_LINES = 16
 
 Line = tuple[tuple[str, str], ...]
-"""Texts, each with its style in the words of rich."""
+"""Texts, each with its style: words of `kipwire.tools.lines.STYLES`, or none."""
 
 
 @dataclass(frozen=True, slots=True)

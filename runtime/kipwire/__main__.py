@@ -1,0 +1,5 @@
+"""`python -m kipwire`."""
+
+from kipwire.console.cli import main
+
+main()

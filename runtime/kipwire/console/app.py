@@ -1,0 +1,26 @@
+"""The commands of the program `kipwire`."""
+
+from __future__ import annotations
+
+from kipwire.console.command_line import Command, CommandLine
+
+app = CommandLine(
+    "kipwire",
+    "What bytes of Kafka's protocol mean: log segments, captures, frames and messages.",
+    {
+        "dump": Command(
+            "kipwire.console.dump.command:dump",
+            "Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is "
+            "damaged.",
+        ),
+        "inspect": Command(
+            "kipwire.console.inspect.command:inspect",
+            "Show what each byte of a message means; exit 1 if the bytes are wrong, and show where.",
+        ),
+    },
+)
+
+
+def main() -> None:
+    """Run the program."""
+    app.main(prog_name=app.name)

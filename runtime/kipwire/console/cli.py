@@ -1,0 +1,12 @@
+"""The program `kipwire`: it runs, or says in one line which extra is missing."""
+
+from __future__ import annotations
+
+from kipwire.release import showed_release
+from kipwire.tools.extras import run_with_extra
+
+
+def main() -> None:
+    """Run the command line. Exit status: 0 success, 1 something was found, 2 the command cannot run."""
+    if not showed_release("kipwire"):
+        run_with_extra("kipwire", "console", "kipwire.console.app")
