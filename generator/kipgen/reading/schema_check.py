@@ -91,7 +91,7 @@ def without_conditions(schema: Any) -> Any:
 
 @functools.cache
 def _validator(schema: Path) -> Any:
-    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # here, as it is slow to import
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # here, see schema_accept
 
     return Draft202012Validator(_schema(schema))
 

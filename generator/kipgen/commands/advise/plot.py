@@ -1,4 +1,7 @@
-"""Advice as a picture: for each field the bytes under each encoding, the fields that save most on top."""
+"""Advice as a picture: for each field the bytes under each encoding, the fields that save most on top.
+
+matplotlib, which is an extra of its own and takes a second to import, is imported only where something is drawn.
+"""
 
 from __future__ import annotations
 
