@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kafka_messages
-from kipwire.console.dump.contents import LONGEST_KEPT, kept
-from kipwire.console.dump.json_text import JsonText
+from kipwire.console.dump.contents import LONGEST_KEPT, JsonText, kept
 from kipwire.logs.internal import internal_record
 from kipwire.records import read_segment
 from kipwire.testing import messages

@@ -16,8 +16,7 @@ from kipwire.console.dump.frames import dump_capture, json_line, text_line
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.log_files import LogFile, find_log_files, within
 from kipwire.console.dump.logs import LogDump, Wanted
-from kipwire.console.dump.moments import milliseconds
-from kipwire.console.dump.output import Output
+from kipwire.console.dump.output import Output, milliseconds
 from kipwire.console.dump.partition_files import Kind, dump_partition_file, kind_of
 from kipwire.console.dump.text import TextLines
 from kipwire.errors import KipwireError

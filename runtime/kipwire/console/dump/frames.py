@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection
 from kipwire.captures import CaptureError
 from kipwire.console.command_line import one_line
 from kipwire.console.dump.captures import Capture, Row, rows_of
-from kipwire.console.dump.moments import moment_text_of_ns
-from kipwire.console.dump.output import Output
+from kipwire.console.dump.output import Output, moment_text_of_ns
 from kipwire.packets.conversation import RESPONSE
 from kipwire.records import Bounds
 from kipwire.tools.lines import print_err

@@ -6,11 +6,9 @@ from base64 import b64encode
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from kipwire.console.dump.contents import Contents
-from kipwire.console.dump.json_text import JsonText
+from kipwire.console.dump.contents import Contents, JsonText
 from kipwire.console.dump.log_files import LogFile
-from kipwire.console.dump.reading import Damage
-from kipwire.console.dump.summary import Summary
+from kipwire.console.dump.reading import Damage, Summary
 from kipwire.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 

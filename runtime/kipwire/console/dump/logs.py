@@ -8,8 +8,7 @@ from typing import Protocol
 from kipwire.console.command_line import one_line
 from kipwire.console.dump.log_files import LogFile
 from kipwire.console.dump.output import Output
-from kipwire.console.dump.reading import Damage, damage_of, read_file
-from kipwire.console.dump.summary import Summary
+from kipwire.console.dump.reading import Damage, Summary, damage_of, read_file
 from kipwire.errors import DecodeError
 from kipwire.records import Bounds, Record, RecordBatch
 from kipwire.records.accounting import Tail

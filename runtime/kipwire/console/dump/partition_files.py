@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kipwire.console.command_line import one_line
-from kipwire.console.dump.moments import moment_text
-from kipwire.console.dump.output import Output
+from kipwire.console.dump.output import Output, moment_text
 from kipwire.errors import DecodeError
 from kipwire.logs.partition_files import (
     aborted_transactions,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from kipwire.console.dump.contents import Contents
 from kipwire.console.dump.log_files import LogFile
-from kipwire.console.dump.moments import NONE, moment_text
-from kipwire.console.dump.reading import Damage
-from kipwire.console.dump.summary import Summary
+from kipwire.console.dump.output import NONE, moment_text
+from kipwire.console.dump.reading import Damage, Summary
 from kipwire.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header
