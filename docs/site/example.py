@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from docs.site.plain_message import plain_message
 from docs.site.real_messages import RealMessage
 from kipwire import Message
+from kipwire.console.inspect.text import bytes_hex, piece_text
 from kipwire.console.inspect.tree import Inspection, inspect_message
-from kipwire.console.inspect.values import bytes_hex, piece_text
 from kipwire.registry import Registry
 
 _GOOD_SIZE = 240

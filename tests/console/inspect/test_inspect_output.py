@@ -19,9 +19,9 @@ import kafka_messages
 from kafka_messages.describe_topic_partitions_request.v0 import TopicRequest
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.input import parse_hex
-from kipwire.console.inspect.json import json_form
+from kipwire.console.inspect.json import json_form, value_json
+from kipwire.console.inspect.text import value_text
 from kipwire.console.inspect.tree import inspect_message, inspect_request
-from kipwire.console.inspect.values import value_json, value_text
 from tests.support import command_line
 from tests.support.places import ROOT
 from tests.support.subjects.inspections import HEARTBEAT, as_text, broker_message, inspected

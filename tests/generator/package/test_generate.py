@@ -280,6 +280,17 @@ def test_a_wheel_generates_a_users_own_package(specs: Path, installed: Path) -> 
     assert "g" in run([sys.executable, "-c", program], installed)
 
 
+def test_a_wheel_shows_bytes_on_a_page(installed: Path) -> None:
+    """From the wheel alone: the style and the script of the page are in it."""
+    arguments = ["inspect", "HeartbeatResponse", "4", "00000000001900", "--html", "page.html"]
+    run([sys.executable, "-m", "kipwire", *arguments], installed)
+    page = (installed / "page.html").read_text()
+    assert "25 UNKNOWN_MEMBER_ID" in page
+    assert "color-scheme: light dark" in page
+    assert 'document.querySelectorAll("[data-p]")' in page
+    assert {"kipgen", "kipspark", "kipwire"} <= {one.name for one in (installed / "site" / "bin").iterdir()}
+
+
 KIP_98 = """
 import pathlib, kipwire.proposals
 from kipwire.records import Record

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from kipwire.console.inspect.text import title
+from kipwire.console.inspect.text import piece_text, printable, title
 from kipwire.console.inspect.tree import Inspection, Piece
-from kipwire.console.inspect.values import piece_text, printable
 from kipwire.tools.words import counted
 
 _WIDTH = 16

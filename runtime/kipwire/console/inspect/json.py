@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from kipwire.console.inspect.tree import Inspection
-from kipwire.console.inspect.values import value_json
+from kipwire.description.json_form import bytes_to_json, float_to_json, uuid_to_json
 
 
 def json_form(inspection: Inspection) -> dict[str, Any]:
@@ -43,3 +44,18 @@ def json_form(inspection: Inspection) -> dict[str, Any]:
             }
         ),
     }
+
+
+def value_json(value: object) -> bool | int | float | str | None:
+    """A value in the JSON form of messages (docs/json.md)."""
+    match value:
+        case uuid.UUID():
+            return uuid_to_json(value)
+        case bytes():
+            return bytes_to_json(value)
+        case float():
+            return float_to_json(value)
+        case None | bool() | int() | str():
+            return value
+        case _:
+            raise TypeError(f"no message has a value of type {type(value).__name__}")

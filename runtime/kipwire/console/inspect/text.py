@@ -1,12 +1,13 @@
-"""An inspection as aligned lines of text, in pieces with styles for a terminal."""
+"""An inspection as aligned lines of text, in pieces with styles for a terminal; how values and bytes read."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kipwire.console.inspect.tree import Inspection, Piece
-from kipwire.console.inspect.values import bytes_hex, piece_text
+from kipwire.description.json_form import uuid_to_json
 from kipwire.tools.words import counted
 
 _UNKNOWN_STYLE = "bold yellow"
@@ -14,6 +15,13 @@ _VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": 
 _REST_WIDTH = 16
 """How many unread bytes a line shows."""
 _REST_LINES = 16
+
+_LONGEST_TEXT = 80
+"""Characters."""
+_LONGEST_BYTES = 12
+_SHOWN_OF_LONGER = 8
+_LONGEST_PREVIEW = 16
+"""The most bytes that are previewed as text."""
 
 Line = tuple[tuple[str, str], ...]
 """Texts, each with its style: words of `kipwire.tools.lines.STYLES`, or none."""
@@ -88,3 +96,47 @@ def _fault_lines(inspection: Inspection, width: int) -> Iterator[Line]:
         yield ((line, "red"),)
     if len(rest) > len(shown):
         yield ((f"{'':>{width}}  ... {counted(len(rest) - len(shown), 'more byte')}", "red"),)
+
+
+def piece_text(piece: Piece) -> str:
+    """The value of a piece as people read it, with the name of a number that has one: `25 UNKNOWN_MEMBER_ID`."""
+    text = value_text(piece.value)
+    return text if piece.name is None else f"{text} {piece.name}"
+
+
+def value_text(value: object) -> str:
+    """A value as people read it: one line of printable characters, cut where it is long."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            cut = repr(value[:_LONGEST_TEXT])  # repr shows characters that would do something to a terminal as escapes
+            return cut if len(value) <= _LONGEST_TEXT else f"{cut} ... {counted(len(value), 'character')}"
+        case uuid.UUID():
+            return f"{value} = {uuid_to_json(value)}"
+        case bytes():
+            return _bytes_text(value)
+        case _:
+            return repr(value)
+
+
+def bytes_hex(data: bytes) -> str:
+    """Bytes in hex, with how many they are where not all are shown."""
+    if len(data) <= _LONGEST_BYTES:
+        return data.hex(" ")
+    return f"{data[:_SHOWN_OF_LONGER].hex(' ')} ... {counted(len(data), 'byte')}"
+
+
+def printable(data: bytes) -> str:
+    """Bytes as ASCII, with dots for what cannot be printed."""
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
+
+
+def _bytes_text(value: bytes) -> str:
+    size = counted(len(value), "byte")
+    if not value:
+        return size
+    dots = "..." if len(value) > _LONGEST_PREVIEW else ""
+    return f"{size} |{printable(value[:_LONGEST_PREVIEW])}|{dots}"
