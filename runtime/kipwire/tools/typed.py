@@ -1,4 +1,7 @@
-"""`Generic` and `overload` for modules that every message needs: importing `typing` takes as long as all of them."""
+"""`Generic` and `overload` for modules that every message needs, without importing `typing`.
+
+That import takes 8 ms of processor time; a first message without it takes 15, its interpreter not counted.
+"""
 
 from __future__ import annotations
 
