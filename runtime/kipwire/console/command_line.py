@@ -12,7 +12,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import cached_property
 from importlib import import_module
@@ -24,7 +25,7 @@ from click.shell_completion import get_completion_class
 
 from kipwire.release import release_line
 from kipwire.tools.lines import print_err, print_out
-from kipwire.tools.printable import printable_line
+from kipwire.tools.printable import printable_line, printable_text
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -80,10 +81,18 @@ class CommandLine(click.Group):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {self._elsewhere[args[0]]!r}?")
         return super().resolve_command(ctx, args)
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of a call; an error about its arguments shows control characters as escapes."""
+        with _printable_errors():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command; what interrupts it ends in one line and an exit status."""
         try:
-            return super().invoke(ctx)
+            with _printable_errors():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             print_err(f"{self.name}: interrupted")
             ctx.exit(INTERRUPTED)
@@ -126,6 +135,17 @@ class Later(click.Command):
     ) -> click.Context:
         """The context of the command itself, which is called through it."""
         return self.loaded.make_context(info_name, args, parent, **extra)
+
+
+@contextmanager
+def _printable_errors() -> Iterator[None]:
+    """Make errors of click safe to show: it prints arguments as they are."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:  # whose text is the help
+        raise
+    except click.UsageError as error:
+        raise click.UsageError(printable_text(error.format_message()), error.ctx) from None
 
 
 def fail(*lines: str) -> NoReturn:

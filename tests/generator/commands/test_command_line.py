@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from kipgen.commands.app import app as generator
 from kipgen.commands.compat.rules import ALL as COMPAT
@@ -245,6 +246,14 @@ def test_the_list_of_commands_says_what_each_command_says_of_itself(program: Com
         assert isinstance(later, Later)
         assert later.loaded.name == name
         assert (later.loaded.help or "").split("\n\n")[0] == later.short_help, name
+
+
+@pytest.mark.parametrize("program", [generator, console], ids=["kipgen", "kipwire"])
+def test_a_program_without_arguments_shows_its_help_and_its_commands(program: CommandLine) -> None:
+    done = CliRunner().invoke(program, [])
+    assert done.exit_code == 2
+    assert done.output.startswith(f"Usage: {program.name} [OPTIONS] COMMAND [ARGS]...\n")
+    assert all(f"\n  {name} " in done.output for name in program.commands)
 
 
 @pytest.mark.parametrize("command", ["dump", "inspect"])

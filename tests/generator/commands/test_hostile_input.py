@@ -12,12 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from kipgen.commands.advise import samples as advise_samples
+from kipgen.commands.app import app as generator
 from kipgen.commands.compat import allow, git
 from kipgen.commands.compat.git import GitError, contents, find_commit, spec_blobs
 from kipgen.commands.new_spec import new_specs
 from kipwire import JsonError
+from kipwire.console.app import app as console
+from kipwire.console.command_line import CommandLine
 from kipwire.console.inspect import input as inspect_input
 from kipwire.tools.printable import printable_line, printable_text
 from kipwire.tools.terminal import DataConsole
@@ -126,6 +130,21 @@ def test_control_characters_of_specs_do_not_reach_the_terminal(specs: Path, tmp_
         assert done.stdout + done.stderr
         assert is_harmless(done.stdout), command
         assert is_harmless(done.stderr), command
+
+
+@pytest.mark.parametrize("program", [generator, console], ids=["kipgen", "kipwire"])
+def test_control_characters_of_arguments_do_not_reach_the_terminal(program: CommandLine) -> None:
+    for words in ([ESCAPES], [f"--{ESCAPES}"], ["--show-completion", ESCAPES]):
+        check_refused(program, words)
+    for command in program.commands:
+        for words in ([command, f"--{ESCAPES}"], [command, "--format", ESCAPES], [command, "x", "x", "x", ESCAPES]):
+            check_refused(program, words)
+
+
+def check_refused(program: CommandLine, words: list[str]) -> None:
+    done = CliRunner().invoke(program, words, color=True)  # without colour click itself leaves some of them out
+    assert done.exit_code in (1, 2), words
+    assert is_harmless(done.output), words
 
 
 def test_allowed_paths_and_reasons_are_data(specs: Path, tmp_path: Path, call: Call) -> None:
